@@ -67,11 +67,6 @@ void account_begin(struct account *a, struct process *p, struct queue *out)
 	*a = (struct account){.process = p, .out = out, .opened_ticks = ticks_since_boot()};
 }
 
-void account_free(struct account *a)
-{
-	account_words_free(&a->words);
-}
-
 /* ---- one thread */
 
 /* The main thread is as old as the process, which start times in clock ticks may not show. */

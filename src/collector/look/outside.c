@@ -167,7 +167,7 @@ static void outside_end(struct outside *o, struct watched *w)
 	*at = w->next;
 	looks_free(w->looks);
 	threads_free(w->threads);
-	account_free(&w->account);
+	account_words_free(&w->account.words);
 	free(w);
 }
 

@@ -72,9 +72,8 @@ struct slot_words {
 };
 
 struct process {
-	struct process *next; /* the worker's list */
-	pid_t pid, parent;    /* as we see them */
-	pid_t inside_pid;     /* as it sees itself */
+	pid_t pid, parent; /* as we see them */
+	pid_t inside_pid;  /* as it sees itself */
 	uint64_t session_id, opened_ns;
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */

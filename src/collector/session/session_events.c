@@ -36,17 +36,17 @@ static void publish_text(const struct session *s)
 
 /* ---- rows */
 
-static void show_type(const struct session *s, const struct event_type *t)
+static void show_type(const struct session *s, const struct session_type *t)
 {
-	event_row_fill(session_events_row_of(s, t->number), &t->settings, t->flags,
+	event_row_fill(session_events_row_of(s, t->def->number), &t->settings, t->def->flags,
 		       tsc_clock_hz(s->event_options.clock), !s->events.is_off);
 }
 
 static void show_types(const struct session *s)
 {
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i])
-			show_type(s, s->events.type[i]);
+		if (s->events.type[i].def)
+			show_type(s, &s->events.type[i]);
 }
 
 /* Of a row of samples. */
@@ -118,7 +118,7 @@ static void settle_samples(struct session *s)
 
 static const struct event_type *known_type(const struct session *s, uint32_t number)
 {
-	return s->events.type && number < WEFT_EVENT_TYPES_MAX ? s->events.type[number] : NULL;
+	return s->events.type && number < WEFT_EVENT_TYPES_MAX ? s->events.type[number].def : NULL;
 }
 
 /* The type is off from now on, so that the program makes no events that nobody takes. */
@@ -130,33 +130,35 @@ static void refuse_type(struct session *s, uint32_t number)
 		store_release(&session_events_row_of(s, number)->flags, 0);
 }
 
-static void settle_type(struct session *s, struct event_type *t, int *wrong)
+static void settle_type(struct session *s, struct session_type *t, int *wrong)
 {
-	t->settings = event_type_settle(t, s->events.text.text, s->events.text.bytes, wrong);
+	t->settings = event_type_settle(t->def, s->events.text.text, s->events.text.bytes, wrong);
 }
 
 static void session_events_take_type(void *arg, const struct weft_log_record *record,
 				     const uint8_t *data)
 {
 	struct session *s = arg;
-	struct event_type *t;
+	struct session_type *t;
+	struct event_type *def;
 	int wrong;
 
 	if (record->type != WEFT_LOG_EVENT_TYPE)
 		return;
 	if (!s->events.type)
-		s->events.type = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct event_type *));
-	if (!s->events.type || event_type_new(&t, record->id, data, record->data_bytes)) {
+		s->events.type = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct session_type));
+	if (!s->events.type || event_type_new(&def, record->id, data, record->data_bytes)) {
 		refuse_type(s, record->id);
 		return;
 	}
-	if (s->events.type[t->number]) { /* never given again */
-		event_type_free(t);
+	t = &s->events.type[def->number];
+	if (t->def) { /* never given again */
+		event_type_free(def);
 		refuse_type(s, record->id);
 		return;
 	}
+	t->def = def;
 	settle_type(s, t, &wrong);
-	s->events.type[t->number] = t;
 	s->events.untold++;
 	show_type(s, t);
 }
@@ -192,12 +194,12 @@ static void push_word(struct session *s, struct queue *q, const struct type_word
 	queue_push(q, b);
 }
 
-static void tell_type(struct session *s, struct queue *q, struct event_type *t, int wrong)
+static void tell_type(struct session *s, struct queue *q, struct session_type *t, int wrong)
 {
 	struct type_word word = {
-		.number = t->number, .wrong_select = wrong != 0, .settings = t->settings};
+		.number = t->def->number, .wrong_select = wrong != 0, .settings = t->settings};
 
-	push_word(s, q, &word, t->is_told ? NULL : t);
+	push_word(s, q, &word, t->is_told ? NULL : t->def);
 	s->events.untold -= !t->is_told;
 	t->is_told = 1;
 }
@@ -221,9 +223,9 @@ void session_events_tell(struct session *s, struct queue *q)
 		tell_sample(s, q, WEFT_EVENT_ROW_WALL);
 	}
 	for (size_t i = 0; s->events.untold && i < WEFT_EVENT_TYPES_MAX; i++) {
-		struct event_type *t = s->events.type[i];
+		struct session_type *t = &s->events.type[i];
 
-		if (!t || t->is_told)
+		if (!t->def || t->is_told)
 			continue;
 		settle_type(s, t, &wrong);
 		tell_type(s, q, t, wrong);
@@ -259,7 +261,7 @@ int session_events_begin(struct session *s, const struct event_options *o)
 void session_events_free(struct session *s)
 {
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		event_type_free(s->events.type[i]);
+		event_type_free(s->events.type[i].def);
 	free(s->events.type);
 	settings_text_free(&s->events.text);
 }
@@ -311,7 +313,7 @@ static void set_samples(struct session *s, struct queue *q,
 	}
 }
 
-static int session_events_set_type(struct session *s, struct queue *q, struct event_type *t)
+static int session_events_set_type(struct session *s, struct queue *q, struct session_type *t)
 {
 	struct event_settings before = t->settings;
 	int wrong, has_changed;
@@ -339,8 +341,8 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 	session_events_tell(s, q);
 	set_samples(s, q, changed, arg);
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i] && session_events_set_type(s, q, s->events.type[i]))
-			changed(arg, s->events.type[i]->name);
+		if (s->events.type[i].def && session_events_set_type(s, q, &s->events.type[i]))
+			changed(arg, s->events.type[i].def->name);
 	return 0;
 }
 

@@ -24,8 +24,14 @@ enum record_fault {
 	RECORD_MISTIMED,  /* newer than the clock after it was read, or older than the process */
 };
 
+struct session_type {
+	struct event_type *def; /* NULL = no such type */
+	struct event_settings settings;
+	int is_told; /* the worker has heard of it */
+};
+
 struct session_events {
-	struct event_type **type; /* [WEFT_EVENT_TYPES_MAX]; NULL = there are none yet */
+	struct session_type *type; /* [WEFT_EVENT_TYPES_MAX]; NULL = there are none yet */
 	uint64_t log_position;
 	uint64_t types_refused;
 	size_t untold;             /* types that the worker has not heard of */

@@ -337,13 +337,6 @@ void walking_notice(struct walking *s, struct process *p, const struct weft_samp
 		look_again(&w, now_ns);
 }
 
-static int32_t jit_offset(const struct elf_place *place, uint64_t pc)
-{
-	uint64_t offset = place->address && pc >= place->address ? pc - place->address : 0;
-
-	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
-}
-
 /* Memory for JIT code may be in no snapshot yet when a sample is taken. Names of JIT code have
  * times of their own, so the newest mappings will do. */
 static struct mapping *fresh_jit_memory(const struct walk *w, uint64_t pc)
@@ -365,7 +358,8 @@ static struct walked_frame walking_resolve(const struct walk *w, uint64_t pc,
 		m = fresh_jit_memory(w, pc);
 	if (jit_is_code(m) && jit_find(w->process->walk->jit, pc, &jit) == 0) {
 		jits[*jit_count] =
-			(struct walked_jit){jit.function, jit.file, jit.line, jit_offset(&jit, pc)};
+			(struct walked_jit){jit.function, jit.file, jit.line,
+					    jit.address ? offset_in(pc, jit.address) : 0};
 		return (struct walked_frame){&walked_jit_code, (*jit_count)++};
 	}
 	if (!m || !modules_code(w->walking->modules, m))

@@ -23,13 +23,6 @@ struct named {
 	struct weft_jfr_frame frame[];
 };
 
-static int32_t offset_in(uint64_t address, uint64_t start)
-{
-	uint64_t offset = address >= start ? address - start : 0;
-
-	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
-}
-
 static enum weft_jfr_frame_type naming_type_of(const struct elf_place *place)
 {
 	if (place->is_inlined)

@@ -67,7 +67,8 @@ struct process_account {
 };
 
 struct process_work {
-	char *first_environ; /* if the recording is to have it, until it is taken */
+	struct process *next; /* of the recording's list */
+	char *first_environ;  /* if the recording is to have it, until it is taken */
 	size_t first_environ_bytes;
 	uint64_t dict_position;
 	struct dictionary *dictionary;

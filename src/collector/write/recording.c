@@ -97,7 +97,7 @@ static void free_recording(struct recording *r)
 	struct process *p;
 
 	while ((p = r->first)) {
-		r->first = p->next;
+		r->first = p->work->next;
 		process_free(p);
 	}
 	tag_columns_free(&r->tags);
@@ -359,9 +359,9 @@ static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 
 void recording_process_begin(struct recording *r, struct process *p)
 {
-	p->next = NULL;
+	p->work->next = NULL;
 	*r->end = p;
-	r->end = &p->next;
+	r->end = &p->work->next;
 	recording_system_join(r, p);
 }
 
@@ -394,10 +394,10 @@ static void free_ended(struct recording *r)
 
 	while ((p = *at)) {
 		if (p->work->end) {
-			*at = p->next;
+			*at = p->work->next;
 			process_free(p);
 		} else {
-			at = &p->next;
+			at = &p->work->next;
 		}
 	}
 	r->end = at;
@@ -470,7 +470,7 @@ static void recording_settle_samples(struct recording *r, int reached)
 
 static void recording_put_rows(struct recording *r, uint64_t now_ns)
 {
-	for (struct process *p = r->first; p; p = p->next) {
+	for (struct process *p = r->first; p; p = p->work->next) {
 		end_stretches(r, p);
 		put_process_row(r, p, now_ns);
 		recording_put_clock(r, p, now_ns);
@@ -507,7 +507,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	recording_note_error(r, rc);
 	recording_settle_samples(r, rc >= 0);
 	recording_system_settle(r, rc >= 0, bytes);
-	for (struct process *p = r->first; p; p = p->next) {
+	for (struct process *p = r->first; p; p = p->work->next) {
 		recording_counts_settle(p, rc >= 0);
 		rename_threads(r, p);
 	}

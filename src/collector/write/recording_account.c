@@ -380,7 +380,7 @@ void recording_account_process(struct recording *r, pid_t pid, uint64_t process_
 	struct account_head head = {.process_ns = process_ns, .time_ns = now_ns};
 	struct process *newest = NULL;
 
-	for (struct process *p = r->first; p; p = p->next)
+	for (struct process *p = r->first; p; p = p->work->next)
 		if (p->pid == pid && (!newest || p->opened_ns > newest->opened_ns))
 			newest = p;
 	if (newest)

@@ -222,7 +222,7 @@ static void look_at_processes(struct recording *r)
 	struct recording_system *s = r->system;
 	uint64_t start_ns = recording_now(r);
 
-	for (struct process *p = r->first; p; p = p->next)
+	for (struct process *p = r->first; p; p = p->work->next)
 		if (!p->work->end)
 			system_load_look(&s->load, p, r->first);
 	s->look_cost_ns = recording_now(r) - start_ns;
@@ -281,7 +281,7 @@ static void put_libraries(struct recording *r, uint64_t now_ns)
 	struct map *seen = map_new();
 	size_t rows = 0;
 
-	for (struct process *p = r->first; p; p = p->next) {
+	for (struct process *p = r->first; p; p = p->work->next) {
 		process_take_libraries(p);
 		for (size_t i = 0; p->work->libraries && i < p->work->libraries->count; i++) {
 			const struct library *one = &p->work->libraries->item[i];
