@@ -177,9 +177,3 @@ void process_leave(struct process *p)
 	close_fd(&p->root_fd);
 	close_fd(&p->proc_fd);
 }
-
-void process_forget(struct process *p)
-{
-	free(p->command_line);
-	free(p);
-}

@@ -115,10 +115,9 @@ static inline uint32_t process_slots_high(const struct process *p)
 }
 
 /* Fills zeroed @p from /proc, without touching the process: 0 or -errno. After either,
- * process_leave() frees all but what identifies the process, and process_forget() the rest. */
+ * process_leave() frees all but what identifies the process. */
 int process_meet(struct process *p, pid_t pid);
 void process_leave(struct process *p);
-void process_forget(struct process *p);
 
 /* Of the outside thread: the thread that had this slot is gone. */
 void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation);

@@ -95,18 +95,13 @@ static int watch_attach_order(struct session *s, enum weft_order what, uint64_t 
 	return rc;
 }
 
-static int waits_for_order(const struct session *s)
-{
-	return s->attached && session_needs_order(s) && session_attach_state(s) == -EAGAIN;
-}
-
 static void tell_state(struct watch *w)
 {
 	uint32_t waiting = 0;
 	int error = 0;
 
 	for (struct session *s = w->first; s; s = s->next) {
-		int rc = s->attached && session_needs_order(s) ? session_attach_state(s) : 0;
+		int rc = session_attach_state(s);
 
 		waiting += rc == -EAGAIN;
 		error = rc && rc != -EAGAIN ? rc : error;
@@ -154,7 +149,7 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 		return INT32_MAX;
 	check_exec(w, now_ns, CHECK_NS);
 	for (struct session *s = w->first; s; s = s->next)
-		if (waits_for_order(s) &&
+		if (session_attach_state(s) == -EAGAIN &&
 		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))
 			watch_attach_order(s, WEFT_ORDER_ATTACH, now_ns);
 	tell_state(w);

@@ -184,11 +184,6 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 	return rc;
 }
 
-int session_needs_order(const struct session *s)
-{
-	return order_signal_is_allowed(s->process->layout.prime_signal_used);
-}
-
 int session_engines_run(const struct session *s)
 {
 	return load_acquire(&s->process->base->engines_run) != 0;
@@ -199,6 +194,8 @@ int session_attach_state(const struct session *s)
 	const struct weft_session_header *h = s->process->base;
 	int32_t error;
 
+	if (!s->attached || !order_signal_is_allowed(s->process->layout.prime_signal_used))
+		return 0;
 	/* Pairs with the release store of the thread that carried the order out
 	 * (src/runtime/sample/attach.c). */
 	if (load_acquire(&h->attach_taken) != s->attach_number)

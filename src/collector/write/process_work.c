@@ -86,7 +86,8 @@ void process_free(struct process *p)
 		free(p->work);
 	}
 	free(p->walk);
-	process_forget(p);
+	free(p->command_line);
+	free(p);
 }
 
 struct slot_key {
