@@ -63,22 +63,22 @@ struct round {
 
 static void claim(const struct drained *d, uint32_t index)
 {
-	struct weft_session_header *h = d->session->base;
-	struct weft_slot *slot = weft_session_slot(h, &d->session->layout, index);
+	struct weft_session_header *h = d->session->process->base;
+	struct weft_slot *slot = weft_session_slot(h, &d->session->process->layout, index);
 
 	slot->thread.tid = getpid();
 	slot->thread.generation = GENERATION;
 	slot->thread.claimed_ns = d->start_ns;
 	if (h->slots_high <= index)
 		h->slots_high = index + 1;
-	__atomic_store_n(&weft_session_states(h, &d->session->layout)[index],
+	__atomic_store_n(&weft_session_states(h, &d->session->process->layout)[index],
 			 WEFT_STATE_WORD(GENERATION, WEFT_SLOT_LIVE), __ATOMIC_RELEASE);
 }
 
 static struct ring ring_of(const struct drained *d, uint32_t index)
 {
-	const struct weft_session_header *layout = &d->session->layout;
-	struct weft_slot *slot = weft_session_slot(d->session->base, layout, index);
+	const struct weft_session_header *layout = &d->session->process->layout;
+	struct weft_slot *slot = weft_session_slot(d->session->process->base, layout, index);
 
 	return (struct ring){.producer = &slot->samples_p,
 			     .consumer = &slot->samples_c,
@@ -99,8 +99,8 @@ static int put_sample(struct drained *d, const struct ring *ring, uint32_t index
 {
 	const struct weft_sample_record *from = d->record[d->put % STACKS];
 	struct weft_sample_record *to = weft_ring_reserve(ring, from->record.bytes);
-	struct weft_session_header *h = d->session->base;
-	uint64_t *counters = weft_session_slot(h, &d->session->layout, index)->counters;
+	struct weft_session_header *h = d->session->process->base;
+	uint64_t *counters = weft_session_slot(h, &d->session->process->layout, index)->counters;
 
 	if (!to)
 		return 0;
@@ -265,7 +265,7 @@ static int start(struct drained *d, const struct drained_kind *kind)
 			    .tables = &d->tables,
 			    .jit_budget = JIT_BUDGET_BYTES},
 	};
-	d->copy = malloc(d->session->layout.samples_bytes);
+	d->copy = malloc(d->session->process->layout.samples_bytes);
 	if (!d->walker.walking.modules || !d->copy || make_records(d, kind))
 		return -1;
 	for (uint32_t i = 0; i < THREADS; i++) {
@@ -298,9 +298,11 @@ static void check(const struct drained *d, const struct drained_kind *kind,
 {
 	const struct session_counts *total = &d->worker.total;
 
-	if (written->samples != d->put || written->error || d->worker.error || d->walker.error)
+	if (written->in_file.samples != d->put || written->error || d->worker.error ||
+	    d->walker.error)
 		bench_note("drain: %s: of %llu samples %llu are in the file", kind->name,
-			   (unsigned long long)d->put, (unsigned long long)written->samples);
+			   (unsigned long long)d->put,
+			   (unsigned long long)written->in_file.samples);
 	for (int i = WEFT_COUNTER_CUT_NO_BOUNDS; i <= WEFT_COUNTER_CUT_MAX_FRAMES; i++)
 		if (total->counter[i])
 			bench_note("drain: %s: %llu stacks are cut (counter %d)", kind->name,
@@ -397,7 +399,7 @@ static void measure(const struct bench_options *o, const struct drained_kind *ki
 static void mark_all(const struct drained *d)
 {
 	for (uint32_t i = 0; i < IDLE_THREADS; i += WEFT_SESSION_BLOCK_SLOTS)
-		mark_fresh(d->session->base, i);
+		mark_fresh(d->session->process->base, i);
 }
 
 enum pass { PASS_STILL, PASS_NOTHING, PASS_SAMPLE };
@@ -430,7 +432,8 @@ static void measure_many(const struct bench_options *o)
 		bench_note("drain: no session for %d threads", IDLE_THREADS);
 		return;
 	}
-	for (uint32_t i = THREADS; i < IDLE_THREADS && i < d.session->layout.slot_count; i++)
+	for (uint32_t i = THREADS; i < IDLE_THREADS && i < d.session->process->layout.slot_count;
+	     i++)
 		claim(&d, i);
 	median_pass(&d, o, PASS_SAMPLE); /* names of threads, first pages */
 	still = median_pass(&d, o, PASS_STILL);

@@ -2,8 +2,9 @@
 /* See proc_maps.h. */
 #include "proc/proc_maps.h"
 
+#include "proc/proc_text.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,26 +85,34 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out)
 	return 0;
 }
 
+int proc_maps_parse(const char *text, size_t bytes, int (*each)(void *arg, struct proc_map *map),
+		    void *arg)
+{
+	const char *end = text + bytes, *stop;
+	int rc = 0;
+
+	for (; text < end && rc == 0; text = stop + 1) {
+		struct proc_map map;
+
+		stop = memchr(text, '\n', (size_t)(end - text));
+		stop = stop ? stop : end;
+		rc = proc_map_parse(text, (size_t)(stop - text), &map);
+		if (rc == 0) {
+			rc = each(arg, &map);
+			free(map.path);
+		} else if (rc == -EINVAL) {
+			rc = 0;
+		}
+	}
+	return rc;
+}
+
 int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void *arg)
 {
-	char path[64], *line = NULL;
-	struct proc_map map;
-	size_t room = 0;
-	ssize_t bytes;
-	int rc = 0;
-	FILE *f;
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "maps", &bytes);
+	int rc = text ? proc_maps_parse(text, bytes, each, arg) : -errno;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (rc == 0 && (bytes = getline(&line, &room, f)) > 0) {
-		if (proc_map_parse(line, (size_t)bytes - (line[bytes - 1] == '\n'), &map))
-			continue;
-		rc = each(arg, &map);
-		free(map.path);
-	}
-	free(line);
-	fclose(f);
+	free(text);
 	return rc;
 }

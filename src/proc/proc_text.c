@@ -2,7 +2,6 @@
 /* Files of /proc as text: see proc_text.h. */
 #include "proc/proc_text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -101,6 +100,16 @@ char *proc_read_all_of(pid_t pid, const char *name, size_t *bytes)
 	return proc_read_all(AT_FDCWD, path, bytes);
 }
 
+DIR *proc_directory(int directory_fd, const char *path)
+{
+	int fd = openat(directory_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!list && fd >= 0)
+		close(fd);
+	return list;
+}
+
 int proc_each(int (*each)(void *arg, pid_t pid), void *arg)
 {
 	DIR *proc = opendir("/proc");
@@ -128,6 +137,16 @@ const char *proc_stat_field(const char *stat, int field)
 	return at && at[0] == ' ' ? at + 1 : NULL;
 }
 
+const char *proc_variable(const char *text, size_t bytes, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (const char *at = text; at && at < text + bytes; at += strlen(at) + 1)
+		if (strncmp(at, name, length) == 0 && at[length] == '=')
+			return at + length + 1;
+	return NULL;
+}
+
 const char *proc_line(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -138,4 +157,11 @@ const char *proc_line(const char *text, const char *name)
 			return at + length + 1;
 	}
 	return NULL;
+}
+
+uint64_t proc_line_number(const char *text, const char *name, int base)
+{
+	const char *at = proc_line(text, name);
+
+	return at ? strtoull(at, NULL, base) : 0;
 }

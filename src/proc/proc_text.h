@@ -6,7 +6,9 @@
 #ifndef WEFT_PROC_PROC_TEXT_H
 #define WEFT_PROC_PROC_TEXT_H
 
+#include <dirent.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -23,6 +25,9 @@ ssize_t proc_read_task(int proc_fd, pid_t tid, const char *name, char *out, size
 char *proc_read_all(int directory_fd, const char *path, size_t *bytes);
 char *proc_read_all_of(pid_t pid, const char *name, size_t *bytes);
 
+/* A directory, to be read and closed; NULL with errno. */
+DIR *proc_directory(int directory_fd, const char *path);
+
 /* Each process that /proc shows, until @each returns anything but 0, which is returned; -errno when
  * /proc cannot be read. */
 int proc_each(int (*each)(void *arg, pid_t pid), void *arg);
@@ -34,8 +39,13 @@ int proc_each(int (*each)(void *arg, pid_t pid), void *arg);
  */
 const char *proc_stat_field(const char *stat, int field);
 
+/* The value of a variable in a text of `environ`; NULL: it has none, or @text is NULL. */
+const char *proc_variable(const char *text, size_t bytes, const char *name);
+
 /* The text behind "NAME:" at the beginning of a line of `status` or a file like it; NULL when there
  * is no such line, or @text is NULL. */
 const char *proc_line(const char *text, const char *name);
+/* The number there, in base 10 or 16; 0 where there is none. */
+uint64_t proc_line_number(const char *text, const char *name, int base);
 
 #endif

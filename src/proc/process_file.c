@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STAT_BYTES 1024
+
 uint64_t stat_number(const char *text, int field)
 {
 	const char *at = proc_stat_field(text, field);
@@ -19,12 +21,18 @@ uint64_t stat_number(const char *text, int field)
 
 uint64_t process_stat_number(int proc_fd, int field)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(proc_fd, "stat", &bytes);
-	uint64_t number = stat_number(text, field);
+	char text[STAT_BYTES];
 
-	free(text);
-	return number;
+	proc_read(proc_fd, "stat", text, sizeof(text));
+	return stat_number(text, field);
+}
+
+uint64_t process_stat_number_of(pid_t pid, int field)
+{
+	char text[STAT_BYTES];
+
+	proc_read_of(pid, "stat", text, sizeof(text));
+	return stat_number(text, field);
 }
 
 int32_t pid_innermost(const char *status, int32_t outside, int *levels)
@@ -61,13 +69,9 @@ int process_is_32_bit(pid_t pid)
 	return bits;
 }
 
-char *process_command_line(int proc_fd)
+/* Takes over the text of a cmdline, and returns it; NULL, too. */
+static char *process_file_spaced(char *text, size_t bytes)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(proc_fd, "cmdline", &bytes);
-
-	if (!text)
-		return NULL;
 	while (bytes && text[bytes - 1] == 0)
 		bytes--;
 	for (size_t i = 0; i < bytes; i++)
@@ -76,16 +80,18 @@ char *process_command_line(int proc_fd)
 	return text;
 }
 
+char *process_command_line(int proc_fd)
+{
+	size_t bytes = 0;
+	char *text = proc_read_all(proc_fd, "cmdline", &bytes);
+
+	return process_file_spaced(text, bytes);
+}
+
 char *process_command_line_of(pid_t pid)
 {
-	char path[32], *text;
-	int fd;
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "cmdline", &bytes);
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	text = process_command_line(fd);
-	close(fd);
-	return text;
+	return process_file_spaced(text, bytes);
 }

@@ -15,6 +15,7 @@
 #define STAT_START_TIME 22
 #define STAT_STACK_START 28
 uint64_t process_stat_number(int proc_fd, int field);
+uint64_t process_stat_number_of(pid_t pid, int field);
 uint64_t stat_number(const char *text, int field); /* of the text of stat, which may be NULL */
 
 /*

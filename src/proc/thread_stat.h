@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc/PID/task/TID tells of one thread. The readers return 0 or -errno and allocate nothing.
+/*
+ * What /proc/PID/task/TID tells of one thread. The readers return 0 or -errno and allocate nothing.
+ * The parsers are pure functions of terminated text; -EPROTO for what is none of it, and then @out
+ * stays as it was. Sources: proc(5), and for schedstat Documentation/scheduler/sched-stats.rst of
+ * Linux.
  */
 #ifndef WEFT_PROC_THREAD_STAT_H
 #define WEFT_PROC_THREAD_STAT_H
@@ -11,11 +15,33 @@
 /* From stat. */
 struct thread_stat {
 	char name[16];
-	char state;         /* R, S, D, T, t, Z, X, I, ... */
-	uint64_t cpu_ticks; /* user and system, clock ticks */
-	uint64_t start;     /* clock ticks since the machine began */
+	char state;           /* R, S, D, T, t, Z, X, I, ... */
+	uint64_t cpu_ticks;   /* user and system, clock ticks */
+	uint64_t start;       /* clock ticks since the machine began */
+	uint64_t stack_start; /* random: of its program; 0 = may not be seen */
+	int cpu;              /* that it is on, or was on last; -1 = not told */
 };
+int thread_parse_stat(const char *text, struct thread_stat *out);
 int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out);
+
+/* How often a thread has got on a CPU, and how its time was spent. */
+struct thread_sched {
+	uint64_t count;            /* while it stands still, and it is blocked, it has not run */
+	uint64_t cpu_ns, delay_ns; /* on a CPU; waiting for one */
+	int has_times;             /* these two are known */
+	int is_running;            /* known to be on a CPU, or to wait for one */
+};
+/* schedstat: "cpu delay count". */
+int thread_parse_schedstat(const char *text, struct thread_sched *out);
+/* status, where there is no schedstat: the two counts of switches, and the state. They count
+ * when a thread leaves its CPU, so that one that runs may have the count of its last stay. */
+int thread_parse_status(const char *text, struct thread_sched *out);
+
+/* syscall: "running" is -EAGAIN; else "number ... sp pc", or "-1 sp pc" outside of any. */
+struct thread_call {
+	uint64_t sp, pc;
+};
+int thread_parse_syscall(const char *text, struct thread_call *out);
 
 /* From status. */
 struct thread_masks {
@@ -26,6 +52,7 @@ struct thread_masks {
 	uint64_t waits;           /* voluntary context switches: it has gone to sleep */
 	uint64_t switches;        /* all context switches */
 };
+#define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
 /* CPU time so far: by schedstat, or by stat, in clock ticks, where the kernel has no schedstat. */

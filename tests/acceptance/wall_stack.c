@@ -58,8 +58,8 @@ static int begin(struct seen *s, pid_t pid)
 		return -1;
 	s->process->inside_pid = pid;
 	s->process->opened_ns = clock_mono_ns();
-	s->process->base_bytes = sizeof(struct weft_session_header);
-	s->process->base = mmap(NULL, s->process->base_bytes, PROT_READ | PROT_WRITE,
+	s->process->layout.total_bytes = sizeof(struct weft_session_header);
+	s->process->base = mmap(NULL, s->process->layout.total_bytes, PROT_READ | PROT_WRITE,
 				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	tables_open(&s->tables, UINT64_C(64) << 20);
 	table_cache_open(&s->cache, 0);

@@ -41,7 +41,7 @@ static struct modules *modules;
 
 static struct weft_session_header *header(const struct scene *s)
 {
-	return s->session->base;
+	return s->session->process->base;
 }
 
 static struct process *make_process(void)
@@ -92,11 +92,11 @@ static void begin(struct scene *s)
 	s->worker.period_ns = settings.period_ns;
 	s->worker.naming.writer = recording_writer(s->worker.recording);
 	queue_push(&s->queue, batch_new(BATCH_OPEN, s->process, 0));
-	s->slot = weft_session_slot(s->session->base, &s->session->layout, 0);
+	s->slot = weft_session_slot(s->session->process->base, &s->session->process->layout, 0);
 	s->slot->thread.generation = 1;
 	s->slot->thread.tid = 1;
 	header(s)->slots_high = 1;
-	*weft_session_states(s->session->base, &s->session->layout) =
+	*weft_session_states(s->session->process->base, &s->session->process->layout) =
 		WEFT_STATE_WORD(1, WEFT_SLOT_LIVE);
 }
 
@@ -116,8 +116,8 @@ static void drain(struct scene *s)
 
 static void log_type(struct scene *s, const uint8_t *data, uint32_t bytes)
 {
-	uint8_t *at =
-		(uint8_t *)s->session->base + s->session->layout.dict_offset + header(s)->dict_head;
+	uint8_t *at = (uint8_t *)s->session->process->base +
+		      s->session->process->layout.dict_offset + header(s)->dict_head;
 	struct weft_log_record record = {
 		.bytes = (uint32_t)sizeof(record) + ((bytes + 7u) & ~7u),
 		.type = WEFT_LOG_EVENT_TYPE,
@@ -125,7 +125,7 @@ static void log_type(struct scene *s, const uint8_t *data, uint32_t bytes)
 		.data_bytes = bytes,
 	};
 
-	if (header(s)->dict_head + record.bytes > s->session->layout.dict_bytes)
+	if (header(s)->dict_head + record.bytes > s->session->process->layout.dict_bytes)
 		return;
 	memcpy(at, &record, sizeof(record));
 	memcpy(at + sizeof(record), data, bytes);
@@ -136,12 +136,12 @@ static void log_type(struct scene *s, const uint8_t *data, uint32_t bytes)
 /* Its times are true unless they say something else. */
 static void put_event(struct scene *s, const uint8_t *data, uint32_t bytes)
 {
-	uint8_t *ring = (uint8_t *)s->slot + s->session->layout.events_offset;
-	uint32_t mask = s->session->layout.events_bytes - 1;
+	uint8_t *ring = (uint8_t *)s->slot + s->session->process->layout.events_offset;
+	uint32_t mask = s->session->process->layout.events_bytes - 1;
 	struct weft_event_record r;
 
 	bytes &= ~7u;
-	if (bytes < sizeof(r) || bytes > s->session->layout.events_bytes / 2)
+	if (bytes < sizeof(r) || bytes > s->session->process->layout.events_bytes / 2)
 		return;
 	if (s->slot->events_p.head - s->slot->events_c.tail + 2 * (uint64_t)bytes > mask)
 		drain(s);

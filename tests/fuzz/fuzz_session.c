@@ -129,18 +129,18 @@ static void work(struct scene *s)
 
 static struct weft_session_header *header(const struct scene *s)
 {
-	return s->session->base;
+	return s->session->process->base;
 }
 
 static struct weft_slot *any_slot(struct scene *s, uint32_t *index)
 {
 	*index = (uint32_t)recipe_take(&s->in, 1) % SLOTS;
-	return weft_session_slot(s->session->base, &s->session->layout, *index);
+	return weft_session_slot(s->session->process->base, &s->session->process->layout, *index);
 }
 
 static uint64_t *state_of(const struct scene *s, uint32_t index)
 {
-	return &weft_session_states(s->session->base, &s->session->layout)[index];
+	return &weft_session_states(s->session->process->base, &s->session->process->layout)[index];
 }
 
 static void claim(struct scene *s)
@@ -163,8 +163,8 @@ static void claim(struct scene *s)
 
 static void publish(struct scene *s, struct weft_slot *slot, const uint8_t *data, uint32_t bytes)
 {
-	uint8_t *ring = (uint8_t *)slot + s->session->layout.samples_offset;
-	uint32_t mask = s->session->layout.samples_bytes - 1;
+	uint8_t *ring = (uint8_t *)slot + s->session->process->layout.samples_offset;
+	uint32_t mask = s->session->process->layout.samples_bytes - 1;
 
 	for (uint32_t i = 0; i < bytes; i++)
 		ring[(slot->samples_p.head + i) & mask] = data[i];
@@ -302,7 +302,7 @@ static void put_state(struct scene *s)
 /* One record of a log whose head then passes it, or says something else. */
 static void put_log(struct scene *s, uint64_t offset, uint64_t room, uint64_t *head, int is_module)
 {
-	uint8_t *at = (uint8_t *)s->session->base + offset;
+	uint8_t *at = (uint8_t *)s->session->process->base + offset;
 	struct weft_log_record *r = (void *)(at + (*head % room & ~7ULL));
 	uint32_t data = is_module ? sizeof(struct weft_log_module) + 8 : 8;
 	struct weft_log_module module = {.bias = any_pc(s), .start = any_pc(s)};
@@ -329,16 +329,16 @@ static void put_anywhere(struct scene *s)
 	uint64_t where = recipe_take(&s->in, 2), count = recipe_take(&s->in, 1) % 32;
 
 	if (where & 1)
-		at = (uint8_t *)s->session->base;
+		at = (uint8_t *)s->session->process->base;
 	if (where & 2)
-		at = (uint8_t *)s->session->base + s->session->layout.map_offset;
+		at = (uint8_t *)s->session->process->base + s->session->process->layout.map_offset;
 	for (uint64_t i = 0; i < count; i++)
 		at[(where >> 2) % 4000 + i] = (uint8_t)recipe_take(&s->in, 1);
 }
 
 static void step(struct scene *s)
 {
-	const struct weft_session_header *layout = &s->session->layout;
+	const struct weft_session_header *layout = &s->session->process->layout;
 
 	switch (recipe_take(&s->in, 1) % 12) {
 	case 0:

@@ -381,7 +381,7 @@ int main(int argc, char **argv)
 	       figures.early);
 	found.base_ns = epoch_of_start(argv[1]);
 	read_back(&found, argv[1]);
-	check_contents(&found, seconds, written.samples);
+	check_contents(&found, seconds, written.in_file.samples);
 	check_limits(&found, &figures, seconds, max_bytes, max_age);
 	printf("samples %llu spans %llu others %llu bytes %llu per-sample %.2f early %llu late "
 	       "%llu dropped %llu from %llu\n",

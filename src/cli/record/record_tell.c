@@ -74,7 +74,7 @@ static void add_cause(struct line *l, const char **before, const char *name, uin
 static void add_lost(struct line *l, const struct collector_result *result)
 {
 	const struct session_counts *total = &result->total;
-	uint64_t lost = lost_in_all(total) + result->samples_unwritten;
+	uint64_t lost = lost_in_all(total) + result->written.lost.samples;
 	const char *before = "";
 
 	if (!lost)
@@ -84,7 +84,7 @@ static void add_lost(struct line *l, const struct collector_result *result)
 		if (strcmp(causes[i].kind, "LOST") == 0)
 			add_cause(l, &before, causes[i].name, total->counter[i]);
 	add_cause(l, &before, "pending", total->pending);
-	add_cause(l, &before, "unwritten", result->samples_unwritten);
+	add_cause(l, &before, "unwritten", result->written.lost.samples);
 	record_tell_add(l, ")");
 }
 
@@ -93,10 +93,11 @@ static const char *record_tell_plural(uint64_t n, const char *one, const char *m
 	return n == 1 ? one : many;
 }
 
-static void add_wall(struct line *l, const struct collector_result *result)
+static void add_number(struct line *l, const char *before, uint64_t n, const char *one,
+		       const char *many)
 {
-	record_tell_add(l, "%llu wall %s", (unsigned long long)result->wall_samples,
-			record_tell_plural(result->wall_samples, "sample", "samples"));
+	record_tell_add(l, "%s%llu %s", before, (unsigned long long)n,
+			record_tell_plural(n, one, many));
 }
 
 /* Wall samples that are missing, other than those that options leave out. */
@@ -108,7 +109,7 @@ static void add_missed(struct line *l, const struct collector_result *result)
 	add_cause(l, &before, "wall_unreadable", counter[WEFT_COUNTER_WALL_UNREADABLE]);
 	before = ", not taken: ";
 	add_cause(l, &before, "wall_moved", counter[WEFT_COUNTER_WALL_MOVED]);
-	add_cause(l, &before, "wall_unwritten", result->wall_unwritten);
+	add_cause(l, &before, "wall_unwritten", result->written.lost.wall);
 }
 
 /* Counters of events that were lost: typed ones, and runs and waits of coroutines. */
@@ -119,7 +120,7 @@ static const enum weft_counter event_losses[] = {
 
 static uint64_t unwritten(const struct collector_result *result)
 {
-	return result->switches_unwritten + result->typed_unwritten;
+	return result->written.lost.switches + result->written.lost.typed;
 }
 
 static void add_event_losses(struct line *l, const struct collector_result *result)
@@ -143,18 +144,17 @@ static void add_event_losses(struct line *l, const struct collector_result *resu
 /* Typed events, and coroutines' runs and waits; these, too, where nothing tells which it was. */
 static void add_events(struct line *l, const struct collector_result *result)
 {
-	int is_typed = result->typed || result->typed_unwritten;
-	int is_switched = result->switches || result->switches_unwritten || !is_typed;
+	const struct recording_events *in_file = &result->written.in_file;
+	int is_typed = in_file->typed || result->written.lost.typed;
+	int is_switched = in_file->switches || result->written.lost.switches || !is_typed;
 
-	if (!result->total.counter[WEFT_COUNTER_EVENTS_ATTEMPTED] && !result->switches)
+	if (!result->total.counter[WEFT_COUNTER_EVENTS_ATTEMPTED] && !in_file->switches)
 		return;
 	if (is_typed)
-		record_tell_add(l, ", %llu %s", (unsigned long long)result->typed,
-				record_tell_plural(result->typed, "event", "events"));
+		add_number(l, ", ", in_file->typed, "event", "events");
 	if (is_switched)
-		record_tell_add(
-			l, ", %llu coroutine %s", (unsigned long long)result->switches,
-			record_tell_plural(result->switches, "run or wait", "runs and waits"));
+		add_number(l, ", ", in_file->switches, "coroutine run or wait",
+			   "coroutine runs and waits");
 	add_event_losses(l, result);
 }
 
@@ -166,59 +166,56 @@ static void tell_idle(const struct collector_result *result)
 
 static void tell_sums(const struct record *r, const struct collector_result *result)
 {
+	uint64_t wall = result->written.in_file.wall;
 	struct line l = {.used = 0};
 	char size[32];
 
-	record_size_text(result->bytes, size, sizeof(size));
+	record_size_text(result->written.bytes, size, sizeof(size));
 	record_tell_add(&l, "weft record: ");
 	if (r->engines & WEFT_ENGINE_CPU || !r->engines)
-		record_tell_add(&l, "%llu %s", (unsigned long long)result->samples,
-				record_tell_plural(result->samples, "sample", "samples"));
+		add_number(&l, "", result->written.in_file.samples, "sample", "samples");
 	else
-		add_wall(&l, result);
+		add_number(&l, "", wall, "wall sample", "wall samples");
 	add_lost(&l, result);
-	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
-		record_tell_add(&l, ", ");
-		add_wall(&l, result);
-	}
+	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL))
+		add_number(&l, ", ", wall, "wall sample", "wall samples");
 	if (r->engines & WEFT_ENGINE_WALL)
 		add_missed(&l, result);
 	add_events(&l, result);
-	record_tell_add(
-		&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
-		record_tell_plural(result->total.threads, "thread", "threads"), result->processes,
-		record_tell_plural(result->processes, "process", "processes"), r->path, size);
+	add_number(&l, ", ", result->total.threads, "thread", "threads");
+	add_number(&l, ", ", result->processes, "process", "processes");
+	record_tell_add(&l, ": %s (%s)", r->path, size);
 	fprintf(stderr, "%s\n", l.text);
 }
 
 #define TOLD_NS UINT64_C(100000000) /* of less the samples say little */
 
 /* What the samples stand for beside what was used, by the kernel's account. */
-static void tell_account(const struct collector_result *result)
+static void tell_account(const struct recording_written *written)
 {
-	double seen = (double)result->seen_ns / 1e9, used = (double)result->used_ns / 1e9;
+	double seen = (double)written->seen_ns / 1e9, used = (double)written->used_ns / 1e9;
 
-	if (result->used_ns >= TOLD_NS)
+	if (written->used_ns >= TOLD_NS)
 		fprintf(stderr, "weft record: seen %.2f s of %.2f s used (%.1f %%)\n", seen, used,
 			100 * seen / used);
-	if (result->times_off)
+	if (written->times_off)
 		fprintf(stderr,
 			"weft record: of %u %s running, waiting and blocked do not add up\n",
-			result->times_off,
-			record_tell_plural(result->times_off, "thread", "threads"));
+			written->times_off,
+			record_tell_plural(written->times_off, "thread", "threads"));
 }
 
-static void tell_dropped(const struct collector_result *result)
+static void tell_dropped(const struct recording_written *written)
 {
 	char size[32];
 
-	if (!result->dropped_chunks)
+	if (!written->dropped_chunks)
 		return;
-	record_size_text(result->dropped_bytes, size, sizeof(size));
+	record_size_text(written->dropped_bytes, size, sizeof(size));
 	fprintf(stderr, "weft record: the oldest %llu %s of the file (%s) %s dropped\n",
-		(unsigned long long)result->dropped_chunks,
-		record_tell_plural(result->dropped_chunks, "part", "parts"), size,
-		record_tell_plural(result->dropped_chunks, "was", "were"));
+		(unsigned long long)written->dropped_chunks,
+		record_tell_plural(written->dropped_chunks, "part", "parts"), size,
+		record_tell_plural(written->dropped_chunks, "was", "were"));
 }
 
 #define NAMED_MAX 8
@@ -338,8 +335,8 @@ static void record_tell_unsampled(const struct collector_result *result)
 	const struct outside_unsampled *u = result->unsampled;
 	size_t known = result->unsampled_count, i = 0;
 
-	if (known > COLLECTOR_UNSAMPLED_MAX)
-		known = COLLECTOR_UNSAMPLED_MAX;
+	if (known > OUTSIDE_UNSAMPLED_MAX)
+		known = OUTSIDE_UNSAMPLED_MAX;
 	while (i < known) {
 		struct line names = {.used = 0};
 		size_t first = i;
@@ -359,8 +356,8 @@ static void record_tell_unsampled(const struct collector_result *result)
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
 {
 	tell_sums(r, result);
-	tell_account(result);
-	tell_dropped(result);
+	tell_account(&result->written);
+	tell_dropped(&result->written);
 	tell_running(r);
 	tell_execs(result);
 	tell_refused(result);

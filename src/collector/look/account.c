@@ -3,10 +3,9 @@
 #include "collector/look/account.h"
 
 #include "base/array.h"
-#include "base/session_layout.h"
+#include "collector/look/priming.h"
 #include "proc/thread_stat.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,8 +20,6 @@
 #define FRESH_NS UINT64_C(50000000) /* a reading that need not be repeated */
 #define UNSAMPLED_PERIODS 20
 #define UNSAMPLED_MIN_NS UINT64_C(100000000)
-
-#define BIT(signo) (UINT64_C(1) << ((signo)-1))
 
 void account_words_add(struct account_words *words, const struct account_word *word)
 {
@@ -68,11 +65,6 @@ static uint64_t ticks_since_boot(void)
 void account_begin(struct account *a, struct process *p, struct queue *out)
 {
 	*a = (struct account){.process = p, .out = out, .opened_ticks = ticks_since_boot()};
-}
-
-void account_free(struct account *a)
-{
-	account_words_free(&a->words);
 }
 
 /* ---- one thread */
@@ -124,14 +116,13 @@ static void account_meet(const struct account *a, struct watched_thread *t)
 
 static const char *why_slotless(const struct account *a, const struct thread_masks *masks)
 {
-	const struct weft_session_header *h = a->process->base;
-	uint32_t signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED);
+	uint32_t signo = load_relaxed(&a->process->base->prime_signal_used);
 
 	if (signo == 0 || signo > 64)
 		return "began unseen, and no signal may prime it";
-	if (masks->blocked & BIT(signo))
+	if (masks->blocked & SIGNAL_BIT(signo))
 		return "began unseen, and blocks the signal that primes";
-	if (!(masks->caught & BIT(signo)))
+	if (!(masks->caught & SIGNAL_BIT(signo)))
 		return "began unseen, and the priming signal's handler was replaced";
 	return "began unseen, and was not primed";
 }
@@ -143,13 +134,11 @@ static const char *account_why(const struct account *a, const struct watched_thr
 
 	if (thread_masks_read(a->process->proc_fd, t->tid, &masks))
 		return NULL;
-	if (masks.blocked & BIT(SIGPROF))
-		return "blocks SIGPROF";
-	if (!(masks.caught & BIT(SIGPROF)))
-		return "its SIGPROF handler was replaced";
+	if (priming_why_deaf(&masks))
+		return priming_why_deaf(&masks);
 	if (!slot)
 		return why_slotless(a, &masks);
-	if (__atomic_load_n(&slot->thread.flags, __ATOMIC_RELAXED) & WEFT_SLOT_NO_TIMER)
+	if (load_relaxed(&slot->thread.flags) & WEFT_SLOT_NO_TIMER)
 		return "no timer could be had for it";
 	return "used CPU time without a sample";
 }
@@ -157,8 +146,7 @@ static const char *account_why(const struct account *a, const struct watched_thr
 /* A thread that has used many periods of CPU time, but gave no sample. */
 static void mark_unsampled(const struct account *a, struct watched_thread *t)
 {
-	uint64_t period_ns = __atomic_load_n(
-		&((struct weft_session_header *)a->process->base)->period_ns, __ATOMIC_RELAXED);
+	uint64_t period_ns = load_relaxed(&a->process->base->period_ns);
 	uint64_t used_ns = t->account.cpu_ns - t->account.from_ns;
 	t->account.is_sampled |= watched_attempted(a->process, t) != t->account.head;
 	if (t->account.is_sampled || t->unsampled || used_ns < UNSAMPLED_MIN_NS ||

@@ -58,7 +58,6 @@ struct account {
 };
 
 void account_begin(struct account *a, struct process *p, struct queue *out);
-void account_free(struct account *a);
 
 /*
  * After threads_look(). @process_ns: CPU time of the process, a short time ago. account_look_all()

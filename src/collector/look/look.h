@@ -18,7 +18,6 @@
  *   wall_delay.c    time spent waiting for a CPU
  *   wall_account.c  states that add up
  *   wall_labels.c   its labels, read from outside
- *   wall_text.c     files of a thread, parsed
  *   wall_private.h  what these share
  */
 #ifndef WEFT_COLLECTOR_LOOK_ROOM_H

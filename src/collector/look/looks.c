@@ -4,40 +4,33 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "base/session_layout.h"
 #include "collector/look/wall_private.h"
 #include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <weft/publish.h>
 
 #define LATE_NS UINT64_C(500000)
 #define BUSY_AT_ONCE 4
 #define ASIDE_LOOKS 8                     /* number of looks before the CPU is changed again */
-#define KEPT_OPEN 128                     /* with more threads, files are opened for each look */
 #define LATELY_NS UINT64_C(1000000000)    /* a thread with a sample in that time is busy */
 #define OPENED_BY_NS UINT64_C(2000000000) /* by then a process has its hrtimers */
 #define NEVER UINT64_MAX
+#define FILES 2
 
 struct looked {
 	uint32_t slot;
 	uint64_t generation;
 	int32_t tid;
-	int fd[2]; /* of enum file; -1 = not open */
+	int fd[FILES]; /* schedstat, status; -1 = not open */
 	int is_known, is_busy;
 	uint64_t since_ns;
 	uint64_t written, written_ns; /* samples, and when there were more than before */
 	uint64_t runs, cpu_ns;        /* at the last look; runs 0 = there was none */
 };
-
-enum file { RUNS, STATUS };
-static const char *const file_name[] = {"schedstat", "status"};
 
 struct looks {
 	struct process *process;
@@ -73,7 +66,7 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	if (sched_getaffinity(0, sizeof(l->cpus), &l->cpus))
 		CPU_ZERO(&l->cpus);
 	l->at = calloc(p->layout.slot_count, sizeof(*l->at));
-	l->random = wall_random_seed();
+	l->random = random_number();
 	if (!l->at) {
 		free(l);
 		return NULL;
@@ -81,21 +74,12 @@ struct looks *looks_new(struct process *p, struct queue *out)
 	return l;
 }
 
-static void close_files(struct looked *t)
-{
-	for (int i = 0; i < 2; i++) {
-		if (t->fd[i] >= 0)
-			close(t->fd[i]);
-		t->fd[i] = -1;
-	}
-}
-
 void looks_free(struct looks *l)
 {
 	if (!l)
 		return;
 	for (size_t i = 0; i < l->count; i++)
-		close_files(&l->thread[i]);
+		wall_files_close(l->thread[i].fd, FILES);
 	if (l->is_on)
 		__atomic_fetch_sub(&looked_at, 1, __ATOMIC_RELAXED);
 	buf_free(&l->words);
@@ -107,7 +91,7 @@ void looks_free(struct looks *l)
 
 static void set_gap(struct looks *l)
 {
-	uint64_t processes = __atomic_load_n(&looked_at, __ATOMIC_RELAXED);
+	uint64_t processes = load_relaxed(&looked_at);
 	uint64_t least_ns = LOOKS_GAP_NS * (processes ? processes : 1);
 	uint64_t paid_ns = l->cost_ns * LOOKS_COST;
 
@@ -159,20 +143,13 @@ static int looks_is_wanted(const struct looks *l, uint64_t now_ns)
 {
 	const struct weft_session_header *h = l->process->base;
 
-	if (!h || __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) != WEFT_RUN_RECORDING ||
-	    !(__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU))
+	if (!h || load_relaxed(&h->run_state) != WEFT_RUN_RECORDING ||
+	    !(load_relaxed(&h->engines) & WEFT_ENGINE_CPU))
 		return 0;
-	if (__atomic_load_n(&h->clock, __ATOMIC_RELAXED) == WEFT_CLOCK_TICKS ||
-	    __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED))
+	if (load_relaxed(&h->clock) == WEFT_CLOCK_TICKS || load_relaxed(&h->clock_error) ||
+	    load_relaxed(&h->counters[WEFT_COUNTER_CAREFUL]))
 		return 1;
-	return now_ns - l->begun_ns > OPENED_BY_NS &&
-	       !__atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED);
-}
-
-static const struct weft_slot *looks_slot_of(const struct looks *l, uint32_t slot)
-{
-	return weft_session_slot(l->process->base, &l->process->layout, slot);
+	return now_ns - l->begun_ns > OPENED_BY_NS && !load_relaxed(&h->clock_opened);
 }
 
 static struct looked *looks_add_thread(struct looks *l, const struct watched_thread *w,
@@ -220,7 +197,7 @@ static void drop_unknown(struct looks *l)
 		struct looked *t = &l->thread[i];
 
 		if (!t->is_known) {
-			close_files(t);
+			wall_files_close(t->fd, FILES);
 			if (l->at[t->slot] == i + 1)
 				l->at[t->slot] = 0;
 			continue;
@@ -258,8 +235,8 @@ static void list_busy(struct looks *l, uint64_t now_ns)
 	l->busy = busy;
 	for (size_t i = 0; i < l->count; i++) {
 		struct looked *t = &l->thread[i];
-		uint64_t written = __atomic_load_n(&looks_slot_of(l, t->slot)->samples_p.written,
-						   __ATOMIC_RELAXED);
+		uint64_t written =
+			load_relaxed(&process_slot(l->process, t->slot)->samples_p.written);
 
 		if (written != t->written)
 			t->written_ns = now_ns;
@@ -300,31 +277,7 @@ uint64_t looks_renew(struct looks *l, struct threads *t, int is_still, uint64_t 
 
 /* ---- one look */
 
-static int looks_read_file(const struct looks *l, struct looked *t, enum file which, char *out,
-			   size_t room)
-{
-	int fd = t->fd[which];
-	char path[64];
-	ssize_t n;
-
-	if (fd < 0) {
-		snprintf(path, sizeof(path), "task/%d/%s", (int)t->tid, file_name[which]);
-		fd = openat(l->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	}
-	if (fd < 0)
-		return -1;
-	n = pread(fd, out, room - 1, 0);
-	out[n > 0 ? n : 0] = 0;
-	if (l->count <= KEPT_OPEN)
-		t->fd[which] = fd;
-	else
-		close_files(t);
-	if (t->fd[which] != fd)
-		close(fd);
-	return n > 0 ? 0 : -1;
-}
-
-static void count_runs(struct looks *l, struct looked *t, const struct wall_runs *now)
+static void count_runs(struct looks *l, struct looked *t, const struct thread_sched *now)
 {
 	if (t->runs && now->count >= t->runs && now->cpu_ns >= t->cpu_ns) {
 		l->runs += now->count - t->runs;
@@ -341,8 +294,8 @@ static int looks_read_context(struct looks *l, const struct looked *t, struct lo
 
 	if (!threads_slot_is_live(l->process, t->slot, t->generation))
 		return 0;
-	word->context =
-		(uint8_t)weft_context_snapshot_remote(looks_slot_of(l, t->slot), &word->snapshot);
+	word->context = (uint8_t)weft_context_snapshot_remote(process_slot(l->process, t->slot),
+							      &word->snapshot);
 	bytes = wall_labels_of_slot(l->process, t->slot, t->tid, l->labels);
 	if (!threads_slot_is_live(l->process, t->slot, t->generation) || bytes < 0 ||
 	    word->context == WEFT_CONTEXT_BUSY || word->context == WEFT_CONTEXT_BAD)
@@ -356,18 +309,20 @@ static int looks_read_context(struct looks *l, const struct looked *t, struct lo
 /* 1: the thread was on a CPU from before its context was read until after that. */
 static int is_seen(struct looks *l, struct looked *t, struct look_word *word)
 {
-	struct wall_runs came, left;
+	struct thread_sched came, left;
 	char text[4096];
 	uint64_t began_ns;
 	int has_context;
 
-	if (looks_read_file(l, t, RUNS, text, 128) || wall_parse_schedstat(text, &came))
+	if (wall_file_read(l->process, t->tid, &t->fd[0], "schedstat", text, 128) < 0 ||
+	    thread_parse_schedstat(text, &came))
 		return 0;
 	began_ns = clock_mono_ns();
 	has_context = looks_read_context(l, t, word);
 	count_runs(l, t, &came);
-	if (!has_context || looks_read_file(l, t, STATUS, text, sizeof(text)) ||
-	    wall_parse_status(text, &left))
+	if (!has_context ||
+	    wall_file_read(l->process, t->tid, &t->fd[1], "status", text, sizeof(text)) < 0 ||
+	    thread_parse_status(text, &left))
 		return 0;
 	word->took_ns = (uint32_t)(clock_mono_ns() - began_ns);
 	if (came.count > left.count)

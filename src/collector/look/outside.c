@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outside thread: see outside.h. Orders of the drain thread come in a list under a mutex;
- * all else belongs to the thread, but for the names of threads that cannot be sampled.
+ * The outside thread: see outside.h. Orders of the drain thread come in a queue; all else belongs
+ * to the thread.
  *
  * While a process uses no CPU time nothing in it changes: then only the number of its threads
  * is looked at, and once a second its clock, which costs the kernel a look at each thread.
@@ -27,8 +27,7 @@
 #define CLOCK_NS UINT64_C(1000000000)
 #define FEW_THREADS 100
 #define STILL_AFTER_NS UINT64_C(900000000)
-#define NEVER UINT64_MAX
-#define UNSAMPLED_MAX 64
+#define NEVER QUEUE_FOREVER
 #define WALL_BUDGET_NS UINT64_C(20000000) /* most time that one process may take in a tick */
 
 /* A process, from outside_add() to its BATCH_CLOSE. */
@@ -51,13 +50,12 @@ struct watched {
 struct outside {
 	struct outside_options options;
 	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t ordered;
-	struct batch *first, **last; /* orders; BATCH_OPEN: a process comes */
-	int ending;
-	struct outside_unsampled unsampled[UNSAMPLED_MAX];
+	struct queue orders; /* BATCH_OPEN: a process comes; BATCH_FINISH: all is over */
+	int has_ended;
+	/* Of the thread. */
+	struct outside_unsampled unsampled[OUTSIDE_UNSAMPLED_MAX];
 	size_t unsampled_count;
-	struct watched *processes; /* of the thread */
+	struct watched *processes;
 };
 
 /* ---- one process */
@@ -75,17 +73,12 @@ static void remember_unsampled(struct outside *o, const struct process *p,
 {
 	struct outside_unsampled *u;
 
-	pthread_mutex_lock(&o->lock);
-	if (o->unsampled_count < UNSAMPLED_MAX) {
-		u = &o->unsampled[o->unsampled_count];
-		memcpy(u->process, p->group, sizeof(u->process));
-		memcpy(u->name, t->name, sizeof(u->name));
-		u->pid = p->pid;
-		u->tid = t->tid;
-		u->why = t->unsampled;
-	}
-	o->unsampled_count++;
-	pthread_mutex_unlock(&o->lock);
+	if (o->unsampled_count++ >= OUTSIDE_UNSAMPLED_MAX)
+		return;
+	u = &o->unsampled[o->unsampled_count - 1];
+	*u = (struct outside_unsampled){.pid = p->pid, .tid = t->tid, .why = t->unsampled};
+	memcpy(u->process, p->group, sizeof(u->process));
+	memcpy(u->name, t->name, sizeof(u->name));
 }
 
 /* Only at the end of the thread or the process: until then samples may still come. */
@@ -174,7 +167,7 @@ static void outside_end(struct outside *o, struct watched *w)
 	*at = w->next;
 	looks_free(w->looks);
 	threads_free(w->threads);
-	account_free(&w->account);
+	account_words_free(&w->account.words);
 	free(w);
 }
 
@@ -283,17 +276,6 @@ static void say_last(struct watched *w, const char *end, uint64_t now_ns)
 	w->wall = NULL;
 }
 
-static void outside_add_counts(struct batch *b, const struct session_counts *counts)
-{
-	struct session_counts sum;
-
-	memcpy(&sum, b->data, sizeof(sum));
-	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-		sum.counter[i] += counts->counter[i];
-	sum.threads += counts->threads;
-	memcpy(b->data, &sum, sizeof(sum));
-}
-
 static void look_outside_pass(struct outside *o, struct batch *b)
 {
 	struct watched *w = b->process ? outside_find(o, b->process) : NULL;
@@ -304,7 +286,7 @@ static void look_outside_pass(struct outside *o, struct batch *b)
 	if (w && b->kind == BATCH_CLOSE)
 		say_last(w, b->end, now_ns);
 	if (w)
-		outside_add_counts(b, &w->counts);
+		session_counts_add((void *)b->data, &w->counts);
 	if (w && b->kind == BATCH_CLOSE)
 		outside_end(o, w);
 	b->time_ns = now_ns; /* whatever happened before it is older */
@@ -334,71 +316,26 @@ static uint64_t next_due(const struct outside *o)
 	return due;
 }
 
-/* The oldest order; NULL when something is due, or all is over (*end). */
-static struct batch *next_order(struct outside *o, uint64_t due_ns, int *over)
-{
-	struct timespec until = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
-	struct batch *b;
-	int rc = 0;
-
-	pthread_mutex_lock(&o->lock);
-	while (!o->first && !o->ending && rc != ETIMEDOUT) {
-		if (due_ns == NEVER)
-			rc = pthread_cond_wait(&o->ordered, &o->lock);
-		else
-			rc = pthread_cond_timedwait(&o->ordered, &o->lock, &until);
-	}
-	b = o->first;
-	if (b)
-		o->first = b->next;
-	if (!o->first)
-		o->last = &o->first;
-	*over = !b && o->ending;
-	pthread_mutex_unlock(&o->lock);
-	return b;
-}
-
 static void *run(void *arg)
 {
 	struct outside *o = arg;
-	int over = 0;
 
-	while (!over) {
-		struct batch *order = next_order(o, next_due(o), &over);
+	for (;;) {
+		struct batch *order = queue_pop_until(&o->orders, next_due(o));
 
+		if (order && order->kind == BATCH_FINISH) {
+			free(order);
+			return NULL;
+		}
 		if (order)
 			carry_out(o, order);
 		else
-			for (struct watched *w = o->processes; w && !over; w = w->next)
+			for (struct watched *w = o->processes; w; w = w->next)
 				outside_visit(w);
 	}
-	return NULL;
 }
 
 /* ---- for the other threads */
-
-static int init_waiting(struct outside *o)
-{
-	pthread_condattr_t attributes;
-	int rc = pthread_mutex_init(&o->lock, NULL);
-
-	if (rc)
-		return -rc;
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	rc = pthread_cond_init(&o->ordered, &attributes);
-	pthread_condattr_destroy(&attributes);
-	if (rc)
-		pthread_mutex_destroy(&o->lock);
-	return -rc;
-}
-
-static void outside_destroy(struct outside *o)
-{
-	pthread_cond_destroy(&o->ordered);
-	pthread_mutex_destroy(&o->lock);
-	free(o);
-}
 
 int outside_open(struct outside **out, const struct outside_options *options)
 {
@@ -409,18 +346,14 @@ int outside_open(struct outside **out, const struct outside_options *options)
 	if (!o)
 		return -ENOMEM;
 	o->options = *options;
-	o->last = &o->first;
-	rc = init_waiting(o);
-	if (rc) {
-		free(o);
-		return rc;
-	}
+	rc = queue_init(&o->orders, SIZE_MAX);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = -pthread_create(&o->thread, NULL, run, o);
+	if (rc == 0)
+		rc = -pthread_create(&o->thread, NULL, run, o);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
-		outside_destroy(o);
+		free(o);
 		return rc;
 	}
 	*out = o;
@@ -429,14 +362,7 @@ int outside_open(struct outside **out, const struct outside_options *options)
 
 void outside_pass(struct outside *o, struct batch *b)
 {
-	if (!b)
-		return;
-	b->next = NULL;
-	pthread_mutex_lock(&o->lock);
-	*o->last = b;
-	o->last = &b->next;
-	pthread_cond_signal(&o->ordered);
-	pthread_mutex_unlock(&o->lock);
+	queue_push(&o->orders, b);
 }
 
 void outside_add(struct outside *o, struct process *p)
@@ -444,24 +370,18 @@ void outside_add(struct outside *o, struct process *p)
 	outside_pass(o, batch_new(BATCH_OPEN, p, 0));
 }
 
-size_t outside_unsampled(struct outside *o, struct outside_unsampled *out, size_t room)
+const struct outside_unsampled *outside_unsampled(const struct outside *o, size_t *count)
 {
-	size_t count, known;
-
-	pthread_mutex_lock(&o->lock);
-	count = o->unsampled_count;
-	known = count < UNSAMPLED_MAX ? count : UNSAMPLED_MAX;
-	memcpy(out, o->unsampled, (known < room ? known : room) * sizeof(*out));
-	pthread_mutex_unlock(&o->lock);
-	return count;
+	*count = o->unsampled_count;
+	return o->unsampled;
 }
 
 void outside_stop(struct outside *o)
 {
-	pthread_mutex_lock(&o->lock);
-	o->ending = 1;
-	pthread_cond_signal(&o->ordered);
-	pthread_mutex_unlock(&o->lock);
+	if (!o || o->has_ended)
+		return;
+	o->has_ended = 1;
+	outside_pass(o, batch_new(BATCH_FINISH, NULL, 0));
 	pthread_join(o->thread, NULL);
 	while (o->processes) /* none, unless the recording was abandoned */
 		outside_end(o, o->processes);
@@ -470,5 +390,6 @@ void outside_stop(struct outside *o)
 void outside_free(struct outside *o)
 {
 	if (o)
-		outside_destroy(o);
+		queue_destroy(&o->orders);
+	free(o);
 }

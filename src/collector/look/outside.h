@@ -44,10 +44,12 @@ struct outside_unsampled {
 	char name[16];
 	const char *why; /* static: "blocks SIGPROF" */
 };
-/* Their number so far; up to @room of them are filled in. */
-size_t outside_unsampled(struct outside *o, struct outside_unsampled *out, size_t room);
+/* After outside_stop(): the first OUTSIDE_UNSAMPLED_MAX of them, and how many there are. */
+#define OUTSIDE_UNSAMPLED_MAX 16
+const struct outside_unsampled *outside_unsampled(const struct outside *o, size_t *count);
 
-/* After all processes are closed: passes on what is left and ends the thread. */
+/* After all processes are closed: passes on what is left and ends the thread. Takes NULL, and one
+ * that has ended. */
 void outside_stop(struct outside *o);
 void outside_free(struct outside *o); /* after outside_stop(); takes NULL */
 

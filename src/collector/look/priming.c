@@ -2,13 +2,10 @@
 /* Priming and naming, from outside: see priming.h. */
 #include "collector/look/priming.h"
 
-#include "base/session_layout.h"
 #include "collector/look/outside.h"
 #include "collector/process/order.h"
 #include "proc/thread_stat.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,8 +31,6 @@
 #define STEADY_SHORT_NS 100000 /* for all but the first few threads of a look */
 #define STEADY_TRIES 4
 
-#define BIT(signo) (UINT64_C(1) << ((signo)-1))
-
 int priming_may_send(int wanted, uint32_t signo)
 {
 	if (wanted == SIGURG)
@@ -44,14 +39,9 @@ int priming_may_send(int wanted, uint32_t signo)
 	return wanted >= SIGRTMIN && signo >= (uint32_t)SIGRTMIN && signo <= KERNEL_SIGRTMAX;
 }
 
-static const struct weft_session_header *header_of(const struct priming *p)
-{
-	return p->process->base;
-}
-
 static uint32_t signal_in_use(const struct priming *p)
 {
-	return __atomic_load_n(&header_of(p)->prime_signal_used, __ATOMIC_ACQUIRE);
+	return load_acquire(&p->process->base->prime_signal_used);
 }
 
 static void priming_count(struct priming *p, enum weft_counter counter)
@@ -86,18 +76,14 @@ static uint64_t sigmask_of(const struct priming *p, const char *name)
 
 static uint64_t all_signalfd_masks(const struct priming *p)
 {
-	int fd = openat(p->process->proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	DIR *directory = proc_directory(p->process->proc_fd, "fd");
 	const struct dirent *entry;
 	uint64_t masks = 0;
 
-	if (!directory) {
-		if (fd >= 0)
-			close(fd);
+	if (!directory)
 		return 0;
-	}
 	for (int i = 0; i < DESCRIPTORS_MAX && (entry = readdir(directory)); i++)
-		if (is_signalfd(fd, entry->d_name))
+		if (is_signalfd(dirfd(directory), entry->d_name))
 			masks |= sigmask_of(p, entry->d_name);
 	closedir(directory);
 	return masks;
@@ -107,7 +93,7 @@ static int is_read_by_signalfd(struct priming *p, uint32_t signo, uint64_t now_n
 {
 	if (!p->signalfd_ns || now_ns - p->signalfd_ns > SIGNALFD_PAUSE_NS) {
 		p->signalfd_ns = now_ns;
-		p->read_by_signalfd = (all_signalfd_masks(p) & BIT(signo)) != 0;
+		p->read_by_signalfd = (all_signalfd_masks(p) & SIGNAL_BIT(signo)) != 0;
 	}
 	return p->read_by_signalfd;
 }
@@ -153,9 +139,9 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 
 	if (t->effort.sent >= SENT_MAX || !priming_may_send(p->wanted, signo))
 		return;
-	if (t->effort.sent && (masks->blocked & BIT(signo)))
+	if (t->effort.sent && (masks->blocked & SIGNAL_BIT(signo)))
 		return; /* it has received a signal, and is probably in the handler now */
-	if ((masks->blocked & BIT(signo)) || !(masks->caught & BIT(signo)) ||
+	if ((masks->blocked & SIGNAL_BIT(signo)) || !(masks->caught & SIGNAL_BIT(signo)) ||
 	    masks->queue_is_full || is_read_by_signalfd(p, signo, now_ns)) {
 		priming_refuse(p, t);
 		return;
@@ -170,7 +156,7 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 
 static int has_used_much(const struct priming *p, const struct watched_thread *t)
 {
-	uint64_t period_ns = __atomic_load_n(&header_of(p)->period_ns, __ATOMIC_RELAXED);
+	uint64_t period_ns = load_relaxed(&p->process->base->period_ns);
 
 	return t->effort.unseen_ns >= UNSEEN_MIN_NS &&
 	       t->effort.unseen_ns / UNSEEN_PERIODS >= period_ns;
@@ -181,7 +167,8 @@ static int may_carry(struct priming *p, const struct watched_thread *t, uint32_t
 	struct thread_masks masks;
 
 	if (thread_masks_read(p->process->proc_fd, t->tid, &masks) ||
-	    (masks.blocked & BIT(signo)) || !(masks.caught & BIT(signo)) || masks.queue_is_full)
+	    (masks.blocked & SIGNAL_BIT(signo)) || !(masks.caught & SIGNAL_BIT(signo)) ||
+	    masks.queue_is_full)
 		return 0;
 	return order_may_wake(p->process, t->tid, signo) || runs_on(p, t, signo);
 }
@@ -225,27 +212,24 @@ static const char *why_unreached(const struct priming *p, const struct watched_t
 		return "no hook saw it, and there is no priming signal";
 	if (t->effort.unseen_ns < UNREACHED_NS)
 		return NULL;
-	if (masks->blocked & BIT(signo))
+	if (masks->blocked & SIGNAL_BIT(signo))
 		return signo == SIGURG ? "no hook saw it, and it blocks SIGURG"
 				       : "no hook saw it, and it blocks the priming signal";
 	return "no hook saw it, and no signal reached it";
 }
 
-static const char *why_unsampled(const struct priming *p, const struct watched_thread *t,
-				 const struct thread_masks *masks)
+const char *priming_why_deaf(const struct thread_masks *masks)
 {
-	if (masks->blocked & BIT(SIGPROF))
+	if (masks->blocked & SIGNAL_BIT(SIGPROF))
 		return "blocks SIGPROF";
-	if (!(masks->caught & BIT(SIGPROF)))
-		return "its SIGPROF handler was replaced";
-	return why_unreached(p, t, masks);
+	return masks->caught & SIGNAL_BIT(SIGPROF) ? NULL : "its SIGPROF handler was replaced";
 }
 
 /* It has used enough CPU time without a sample; perhaps the handler is only not installed yet. */
 static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			   const struct thread_masks *masks)
 {
-	const char *why = why_unsampled(p, t, masks);
+	const char *deaf = priming_why_deaf(masks), *why = deaf ? deaf : why_unreached(p, t, masks);
 	struct thread_stat stat;
 
 	if (!why || t->unsampled || !has_used_much(p, t))
@@ -263,11 +247,10 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 
 static int wants_timer(const struct priming *p, const struct weft_slot *slot)
 {
-	const struct weft_session_header *h = header_of(p);
+	const struct weft_session_header *h = p->process->base;
 
-	return __atomic_load_n(&slot->thread.timer_id, __ATOMIC_RELAXED) < 0 &&
-	       __atomic_load_n(&h->timers_armed, __ATOMIC_RELAXED) <
-		       __atomic_load_n(&h->timer_budget, __ATOMIC_RELAXED);
+	return load_relaxed(&slot->thread.timer_id) < 0 &&
+	       load_relaxed(&h->timers_armed) < load_relaxed(&h->timer_budget);
 }
 
 static void help(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,
@@ -287,7 +270,7 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 	t->effort.waits = masks.waits;
 	t->effort.waits_cpu_ns = t->effort.cpu_ns;
 	if (!slot && has_used_much(p, t) && t->effort.orders < ADOPT_MAX &&
-	    !(masks.blocked & BIT(SIGPROF)))
+	    !(masks.blocked & SIGNAL_BIT(SIGPROF)))
 		p->stranded = t;
 }
 

@@ -40,6 +40,10 @@ struct priming {
 /* After threads_look() and threads_find_slots(). */
 void priming_look(struct priming *p, struct threads *t, uint64_t now_ns);
 
+/* Why SIGPROF does not reach a thread with these masks; NULL: it does. */
+struct thread_masks;
+const char *priming_why_deaf(const struct thread_masks *masks);
+
 /* Is @signo one that may be sent, when the user chose @wanted? */
 int priming_may_send(int wanted, uint32_t signo);
 

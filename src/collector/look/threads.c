@@ -7,21 +7,15 @@
 #include "collector/look/threads.h"
 
 #include "base/array.h"
-#include "base/session_layout.h"
-#include "base/sys_call.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define LIST_PAUSE_NS UINT64_C(1000000000)
-#define LIST_BYTES 32768
 #define DIRECTORY_LINKS 2 /* of a directory without subdirectories */
 #define STRANGE_LISTS 2   /* lists in which a slot's thread must be missing */
 
@@ -41,7 +35,8 @@ struct known_slot {
 struct threads {
 	struct process *process;
 	struct threads_callbacks callbacks;
-	int task_fd, nested;
+	DIR *task; /* NULL: it cannot be read */
+	int nested;
 	uint64_t links, listed_ns;
 	uint32_t lists, matched_lists;
 	struct watched_thread **thread, **inside; /* sorted by tid, and by inside_tid */
@@ -61,7 +56,7 @@ struct threads *threads_new(struct process *p, const struct threads_callbacks *c
 		return NULL;
 	t->process = p;
 	t->callbacks = *callbacks;
-	t->task_fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->task = proc_directory(p->proc_fd, "task");
 	t->nested = thread_masks_read(p->proc_fd, (int32_t)p->pid, &masks) == 0 && masks.levels > 1;
 	return t;
 }
@@ -80,8 +75,8 @@ void threads_free(struct threads *t)
 		t->thread[i]->slot_is_its = 0; /* we do not know whether it has ended */
 		threads_forget(t, t->thread[i]);
 	}
-	if (t->task_fd >= 0)
-		close(t->task_fd);
+	if (t->task)
+		closedir(t->task);
 	free(t->thread);
 	free(t->inside);
 	free(t->list);
@@ -125,32 +120,20 @@ static int is_sorted(const struct threads *t)
 	return 1;
 }
 
-static int take_entries(struct threads *t, const char *entries, long bytes)
-{
-	for (long at = 0; at < bytes;) {
-		const struct kernel_dirent *entry = (const void *)(entries + at);
-		int32_t tid = threads_parse_tid(entry->name);
-
-		if (tid && put_listed(t, tid, entry->inode))
-			return -ENOMEM;
-		at += entry->bytes;
-	}
-	return 0;
-}
-
 static int threads_read_list(struct threads *t)
 {
-	_Alignas(8) char entries[LIST_BYTES];
-	long bytes;
+	const struct dirent *entry;
 
 	t->listed = 0;
-	if (lseek(t->task_fd, 0, SEEK_SET) < 0)
-		return -errno;
-	while ((bytes = syscall(SYS_getdents64, t->task_fd, entries, sizeof(entries))) > 0)
-		if (take_entries(t, entries, bytes))
+	rewinddir(t->task);
+	while ((errno = 0, entry = readdir(t->task))) {
+		int32_t tid = threads_parse_tid(entry->d_name);
+
+		if (tid && put_listed(t, tid, entry->d_ino))
 			return -ENOMEM;
-	if (bytes < 0)
-		return -errno;
+	}
+	if (errno || !t->listed)
+		return errno ? -errno : -ESRCH;
 	if (!is_sorted(t))
 		qsort(t->list, t->listed, sizeof(*t->list), by_listed_tid);
 	return 0;
@@ -281,9 +264,9 @@ static int count_links(const struct threads *t, uint64_t *links)
 {
 	struct stat st;
 
-	if (t->task_fd < 0)
+	if (!t->task)
 		return -EACCES;
-	if (fstat(t->task_fd, &st))
+	if (fstat(dirfd(t->task), &st))
 		return -errno;
 	*links = (uint64_t)st.st_nlink;
 	return *links <= DIRECTORY_LINKS ? -ESRCH : 0;
@@ -327,7 +310,7 @@ int threads_count_changed(const struct threads *t)
 {
 	struct stat st;
 
-	return t->task_fd >= 0 && fstat(t->task_fd, &st) == 0 && st.st_nlink != t->links;
+	return t->task && fstat(dirfd(t->task), &st) == 0 && st.st_nlink != t->links;
 }
 
 struct watched_thread *threads_next(struct threads *t, size_t *cursor)
@@ -337,23 +320,19 @@ struct watched_thread *threads_next(struct threads *t, size_t *cursor)
 
 const struct weft_slot *watched_slot(const struct process *p, const struct watched_thread *t)
 {
-	return t->slot < p->layout.slot_count && p->base
-		       ? weft_session_slot(p->base, &p->layout, t->slot)
-		       : NULL;
+	return t->slot < p->layout.slot_count && p->base ? process_slot(p, t->slot) : NULL;
 }
 
 uint64_t watched_attempted(const struct process *p, const struct watched_thread *t)
 {
 	const struct weft_slot *slot = watched_slot(p, t);
 
-	return slot ? __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_RELAXED)
-		    : 0;
+	return slot ? load_relaxed(&slot->counters[WEFT_COUNTER_ATTEMPTED]) : 0;
 }
 
 int threads_slot_is_live(const struct process *p, uint32_t slot, uint64_t generation)
 {
-	uint64_t word =
-		__atomic_load_n(&weft_session_states(p->base, &p->layout)[slot], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(process_slot_state(p, slot));
 
 	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && WEFT_GENERATION_OF(word) == generation;
 }
@@ -362,36 +341,23 @@ int threads_are_sampled(const struct process *p)
 {
 	const struct weft_session_header *h = p->base;
 
-	return h && __atomic_load_n(&h->run_state, __ATOMIC_RELAXED) == WEFT_RUN_RECORDING &&
-	       __atomic_load_n(&h->target_state, __ATOMIC_RELAXED) == WEFT_TARGET_LIVE &&
-	       (__atomic_load_n(&h->engines, __ATOMIC_RELAXED) & WEFT_ENGINE_CPU) &&
-	       (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_RUNTIME_MADE) ||
-		__atomic_load_n(&h->engines_run, __ATOMIC_ACQUIRE));
+	return h && load_relaxed(&h->run_state) == WEFT_RUN_RECORDING &&
+	       load_relaxed(&h->target_state) == WEFT_TARGET_LIVE &&
+	       (load_relaxed(&h->engines) & WEFT_ENGINE_CPU) &&
+	       (!(load_relaxed(&h->features) & WEFT_FEATURE_RUNTIME_MADE) ||
+		load_acquire(&h->engines_run));
 }
 
 /* ---- whose slot is whose */
 
 static struct watched_thread *find_inside(const struct threads *t, int32_t inside_tid)
 {
-	size_t low = 0, high = t->count;
+	const struct watched_thread key = {.inside_tid = inside_tid}, *at = &key;
+	struct watched_thread **found =
+		t->count ? bsearch(&at, t->inside, t->count, sizeof(*t->inside), by_inside_tid)
+			 : NULL;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (t->inside[middle]->inside_tid < inside_tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < t->count && t->inside[low]->inside_tid == inside_tid ? t->inside[low] : NULL;
-}
-
-static uint32_t slots_high(const struct process *p)
-{
-	const struct weft_session_header *h = p->base;
-	uint32_t high = __atomic_load_n(&h->slots_high, __ATOMIC_RELAXED);
-
-	return high < p->layout.slot_count ? high : p->layout.slot_count;
+	return found ? *found : NULL;
 }
 
 static int make_known(struct threads *t, uint32_t high)
@@ -411,8 +377,7 @@ static int make_known(struct threads *t, uint32_t high)
 
 static uint64_t threads_word_of(const struct process *p, uint32_t index)
 {
-	uint64_t word =
-		__atomic_load_n(&weft_session_states(p->base, &p->layout)[index], __ATOMIC_ACQUIRE);
+	uint64_t word = load_acquire(process_slot_state(p, index));
 
 	return word & ~(uint64_t)WEFT_SLOT_HELD;
 }
@@ -438,10 +403,9 @@ static int threads_is_older(const struct threads *t, const struct watched_thread
 
 	if (w->slot == THREADS_NO_SLOT || w->slot == index)
 		return 0;
-	mine = weft_session_slot(p->base, &p->layout, index);
-	other = weft_session_slot(p->base, &p->layout, w->slot);
-	return __atomic_load_n(&mine->thread.claimed_ns, __ATOMIC_RELAXED) <
-	       __atomic_load_n(&other->thread.claimed_ns, __ATOMIC_RELAXED);
+	mine = process_slot(p, index);
+	other = process_slot(p, w->slot);
+	return load_relaxed(&mine->thread.claimed_ns) < load_relaxed(&other->thread.claimed_ns);
 }
 
 static void match(struct threads *t, uint32_t index, uint64_t word, struct watched_thread *w)
@@ -481,8 +445,8 @@ static void doubt(struct threads *t, uint32_t index, uint64_t word, int32_t tid)
 static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 {
 	struct process *p = t->process;
-	const struct weft_slot *slot = weft_session_slot(p->base, &p->layout, index);
-	int32_t tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED);
+	const struct weft_slot *slot = process_slot(p, index);
+	int32_t tid = load_relaxed(&slot->thread.tid);
 	struct watched_thread *w = tid > 0 ? find_inside(t, tid) : NULL;
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -496,7 +460,7 @@ static void find_owner(struct threads *t, uint32_t index, uint64_t word)
 
 int threads_has_strangers(const struct threads *t)
 {
-	uint32_t high = slots_high(t->process);
+	uint32_t high = process_slots_high(t->process);
 
 	for (uint32_t i = 0; i < high; i++) {
 		uint64_t word = threads_word_of(t->process, i);
@@ -524,7 +488,7 @@ static int threads_is_known(const struct threads *t, uint32_t index, uint64_t wo
 
 void threads_find_slots(struct threads *t)
 {
-	uint32_t high = slots_high(t->process);
+	uint32_t high = process_slots_high(t->process);
 
 	if (make_known(t, high))
 		return;

@@ -17,14 +17,12 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define LOOK_AT_LEAST_NS UINT64_C(1000000000)
 #define STAY_SHARE 3
@@ -114,9 +112,7 @@ void wall_identify(const struct wall *w, const struct watched_thread *t, struct 
 	}
 	out->slot = t->slot;
 	out->generation = t->generation;
-	out->claimed_ns =
-		__atomic_load_n(&weft_session_slot(p->base, &p->layout, t->slot)->thread.claimed_ns,
-				__ATOMIC_RELAXED);
+	out->claimed_ns = load_relaxed(&process_slot(p, t->slot)->thread.claimed_ns);
 }
 
 void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word word,
@@ -144,11 +140,10 @@ static void trigger(const struct wall *w, const struct batch_thread *who, uint64
 
 	if (who->slot == WALL_NO_SLOT)
 		return;
-	if (WEFT_GENERATION_OF(__atomic_load_n(&weft_session_states(p->base, &p->layout)[who->slot],
-					       __ATOMIC_ACQUIRE)) != who->generation)
+	if (WEFT_GENERATION_OF(load_acquire(process_slot_state(p, who->slot))) != who->generation)
 		return;
-	word = &weft_session_slot(p->base, &p->layout, who->slot)->outside.samples;
-	__atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + samples, __ATOMIC_RELEASE);
+	word = &process_slot(p, who->slot)->outside.samples;
+	store_release(word, load_relaxed(word) + samples);
 }
 
 static void tell_pending(struct wall *w, struct wall_thread *t)
@@ -232,7 +227,7 @@ struct gap {
 };
 
 /* Into the books: the time since the last look, and how the thread spent it. */
-static struct gap look_wall_account(struct wall_thread *t, const struct wall_runs *now,
+static struct gap look_wall_account(struct wall_thread *t, const struct thread_sched *now,
 				    uint64_t now_ns)
 {
 	int64_t cpu = (int64_t)(now->cpu_ns - t->runs.cpu_ns);
@@ -330,7 +325,7 @@ static uint64_t wall_pause_of(const struct wall *w, const struct wall_thread *t,
  * Who was woken and waits for a CPU has not run, and is blocked no more. Of one that is looked at
  * rarely that costs more to find out than it is: the run delay tells it afterwards.
  */
-static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 			  uint64_t now_ns)
 {
 	if (!t->stay.is_open || now->count != t->runs.count || now->is_running)
@@ -339,7 +334,7 @@ static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct wa
 }
 
 /* It is in the stay still: so it was in all periods between. */
-static void stay_on(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+static void stay_on(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 		    uint64_t now_ns)
 {
 	uint64_t cells = wall_books_pass(&t->books, now_ns);
@@ -361,7 +356,7 @@ static uint64_t next_look(const struct wall *w, const struct wall_thread *t, uin
 	return (now_ns + pause) / together * together;
 }
 
-static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_runs *now,
+static void look_anew(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 		      uint64_t now_ns)
 {
 	uint64_t cells = wall_books_pass(&t->books, now_ns), missed = cells ? cells - 1 : 0;
@@ -375,7 +370,7 @@ static void look_anew(struct wall *w, struct wall_thread *t, const struct wall_r
 /* Its books have just begun, and know nothing of this look: it stands for the time before. */
 static void look_first(struct wall *w, struct wall_thread *t)
 {
-	struct wall_runs now;
+	struct thread_sched now;
 	uint64_t now_ns;
 
 	wall_account_follow(w, t);
@@ -402,15 +397,6 @@ void wall_meet(struct wall *w, struct threads *t, int is_look)
 	}
 }
 
-uint64_t wall_random_seed(void)
-{
-	uint64_t seed;
-
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = clock_mono_ns();
-	return seed;
-}
-
 double wall_random(uint64_t *state)
 {
 	*state += UINT64_C(0x9E3779B97F4A7C15);
@@ -424,7 +410,7 @@ uint64_t wall_meet_gap(struct wall *w)
 
 static void wall_look_at(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	struct wall_runs now;
+	struct thread_sched now;
 
 	wall_account_follow(w, t);
 	if (wall_runs_read(w, t, &now) < 0) {
@@ -484,7 +470,7 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	w->options = *o;
 	w->out = out;
 	w->counts = counts;
-	w->random = wall_random_seed();
+	w->random = random_number();
 	return w;
 }
 
@@ -530,7 +516,7 @@ void wall_thread_new(struct wall *w, struct watched_thread *watched)
 		t->fd[i] = -1;
 	begin_books(w, t);
 	if (heap_add(w, t)) {
-		wall_files_close(t);
+		wall_files_close(t->fd, WALL_FILES);
 		free(t);
 		return;
 	}
@@ -543,14 +529,14 @@ static void wall_forget(struct wall *w, struct wall_thread *t)
 	w->counts->threads += t->is_told && t->watched->slot >= w->process->layout.slot_count;
 	t->watched->wall = NULL;
 	heap_remove(w, t);
-	wall_files_close(t);
+	wall_files_close(t->fd, WALL_FILES);
 	free(t);
 }
 
 void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t now_ns)
 {
 	struct wall_thread *t = watched->wall;
-	struct wall_runs runs;
+	struct thread_sched runs;
 	struct gap gap;
 	int is_late;
 
@@ -570,7 +556,7 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 /* What can be told of a thread up to @now_ns, without a look at anything but its run count. */
 static void wall_settle(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	struct wall_runs now;
+	struct thread_sched now;
 
 	if (wall_runs_read(w, t, &now) == 0 && is_in_its_stay(w, t, &now, now_ns))
 		stay_on(w, t, &now, now_ns);
@@ -590,7 +576,7 @@ void wall_flush(struct wall *w, uint64_t now_ns)
 /* Who is blocked was it up to the end. Of one that is gone its last words tell whether it was. */
 static void part_from(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
-	struct wall_runs now = t->runs;
+	struct thread_sched now = t->runs;
 	int is_there = wall_runs_read(w, t, &now) == 0;
 	struct gap gap;
 

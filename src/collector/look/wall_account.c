@@ -11,14 +11,13 @@
  */
 #include "collector/look/wall_private.h"
 
-#include "base/session_layout.h"
 #include "collector/write/timeline.h"
 
 #include <fnmatch.h>
 
 static uint64_t generation_of(const struct weft_slot *slot)
 {
-	return __atomic_load_n(&slot->thread.generation, __ATOMIC_RELAXED);
+	return load_relaxed(&slot->thread.generation);
 }
 
 /*
@@ -35,10 +34,10 @@ static int last_words(const struct wall *w, const struct batch_thread *who, stru
 		return 0;
 	if (process_words(p, who->slot, who->generation, out))
 		return out->ended_ns != 0;
-	slot = weft_session_slot(p->base, &p->layout, who->slot);
+	slot = process_slot(p, who->slot);
 	if (generation_of(slot) == who->generation) {
-		out->ended_ns = __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
-		out->cpu_ns = __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
+		out->ended_ns = load_relaxed(&slot->thread.ended_ns);
+		out->cpu_ns = load_relaxed(&slot->events.cpu_ns);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	}
 	if (generation_of(slot) == who->generation)
@@ -138,7 +137,7 @@ int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint
 
 /* Its last words, if they are kept, and if they can be. */
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
-			   struct wall_runs *runs, uint64_t now_ns)
+			   struct thread_sched *runs, uint64_t now_ns)
 {
 	struct slot_words last;
 

@@ -68,11 +68,6 @@ static int is_busy(const struct weft_sample_record *s)
 	       (s->context == WEFT_CONTEXT_BUSY || s->context == WEFT_CONTEXT_BAD);
 }
 
-static uint64_t take_owed(const struct wall *w, struct wall_thread *t)
-{
-	return wall_take_ticks(w, &t->delay_ns);
-}
-
 /* What a look that finds it waiting is worth. The run delay knows of this wait when it is over. */
 static uint64_t wall_delay_take_look(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
@@ -120,7 +115,7 @@ static void tell_owed(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 {
 	if (!wall_read_state(w, t))
 		return;
-	tell_seen(w, t, take_owed(w, t), now_ns, 1);
+	tell_seen(w, t, wall_take_ticks(w, &t->delay_ns), now_ns, 1);
 	t->delay_since_ns = now_ns;
 }
 
@@ -150,7 +145,7 @@ void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns)
 	if (t->delay_ns < END_PERIODS * (int64_t)w->options.period_ns)
 		return;
 	if (w->options.pattern || wall_wants_context(w) || wall_is_off(w))
-		wall_count(w, WEFT_COUNTER_WALL_FILTERED, take_owed(w, t));
+		wall_count(w, WEFT_COUNTER_WALL_FILTERED, wall_take_ticks(w, &t->delay_ns));
 	else
-		wall_delay_tell(w, t, take_owed(w, t), now_ns, 1, NULL);
+		wall_delay_tell(w, t, wall_take_ticks(w, &t->delay_ns), now_ns, 1, NULL);
 }

@@ -16,7 +16,6 @@
 #include "collector/look/wall_private.h"
 
 #include "base/context_snapshot.h"
-#include "base/session_layout.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -100,7 +99,7 @@ static int read_set(const struct label_view *view, uint64_t address, uint8_t *to
 static int read_own(const struct label_view *view, uint8_t *to)
 {
 	const struct weft_slot *slot = (const void *)view->slot;
-	uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_ACQUIRE);
+	uint64_t seq = load_acquire(&slot->ext.seq);
 	uint64_t set = WEFT_LOAD(slot->ext.label_set);
 	struct label_view process = {.tid = view->tid};
 	int is_in_block =
@@ -139,10 +138,9 @@ static int read_foreign(const struct label_view *view, uint64_t set, uint8_t *to
 
 int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uint8_t *to)
 {
-	const struct weft_session_header *h = p->base;
-	uint64_t mapped_at = __atomic_load_n(&h->mapped_at, __ATOMIC_RELAXED), set;
+	uint64_t mapped_at = load_relaxed(&p->base->mapped_at), set;
 	struct label_view view = {
-		.slot = (const void *)weft_session_slot(p->base, &p->layout, slot),
+		.slot = (const void *)process_slot(p, slot),
 		.address = mapped_at + p->layout.slots_offset + slot * p->layout.slot_stride,
 		.tid = tid,
 	};
@@ -153,11 +151,6 @@ int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uin
 		bytes = set ? read_foreign(&view, set, to) : read_own(&view, to);
 	}
 	return bytes;
-}
-
-int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to)
-{
-	return wall_labels_of_slot(w->process, t->slot, t->tid, to);
 }
 
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes)

@@ -10,7 +10,6 @@
 #include "collector/look/wall_private.h"
 
 #include "base/context_snapshot.h"
-#include "base/session_layout.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,53 +75,50 @@ static int keeps_another(void)
 	return 0;
 }
 
-void wall_files_close(struct wall_thread *t)
+void wall_files_close(int *fd, int count)
 {
-	for (int i = 0; i < WALL_FILES; i++) {
-		if (t->fd[i] < 0)
+	for (int i = 0; i < count; i++) {
+		if (fd[i] < 0)
 			continue;
-		close(t->fd[i]);
+		close(fd[i]);
 		__atomic_sub_fetch(&kept, 1, __ATOMIC_RELAXED);
-		t->fd[i] = -1;
+		fd[i] = -1;
 	}
 }
 
-static int wall_look_open_file(const struct wall *w, const struct wall_thread *t, const char *name)
+int wall_file_read(const struct process *p, int32_t tid, int *kept_fd, const char *name, char *out,
+		   size_t room)
 {
+	int fd = *kept_fd, rc;
 	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "task/%d/%s", (int)t->watched->tid, name);
-	fd = openat(w->process->proc_fd, path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* The whole file, terminated; its bytes or -errno. */
-static int wall_look_read_file(const struct wall *w, struct wall_thread *t, enum wall_file which,
-			       const char *name, char *out, size_t room)
-{
-	int fd = t->fd[which], rc;
 	ssize_t n;
 
+	out[0] = 0;
+	if (fd < 0) {
+		snprintf(path, sizeof(path), "task/%d/%s", (int)tid, name);
+		fd = openat(p->proc_fd, path, O_RDONLY | O_CLOEXEC);
+	}
 	if (fd < 0)
-		fd = wall_look_open_file(w, t, name);
-	if (fd < 0)
-		return fd;
+		return -errno;
 	n = pread(fd, out, room - 1, 0);
 	rc = n < 0 ? -errno : n == 0 ? -ESRCH : (int)n;
 	out[n > 0 ? n : 0] = 0;
-	if (t->fd[which] < 0) {
-		if (keeps_another())
-			t->fd[which] = fd;
-		else
-			close(fd);
-	}
+	if (*kept_fd < 0 && keeps_another())
+		*kept_fd = fd;
+	if (*kept_fd < 0)
+		close(fd);
 	return rc;
+}
+
+static int wall_look_read_file(const struct wall *w, struct wall_thread *t, enum wall_file which,
+			       const char *name, char *out, size_t room)
+{
+	return wall_file_read(w->process, t->watched->tid, &t->fd[which], name, out, room);
 }
 
 /* ---- what they say */
 
-int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out)
+int wall_runs_read(struct wall *w, struct wall_thread *t, struct thread_sched *out)
 {
 	char text[TEXT_BYTES];
 	int rc = -ENOENT;
@@ -130,14 +126,14 @@ int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out)
 	if (!t->no_schedstat) {
 		rc = wall_look_read_file(w, t, WALL_FILE_RUNS, "schedstat", text, 128);
 		if (rc >= 0)
-			return wall_parse_schedstat(text, out);
+			return thread_parse_schedstat(text, out);
 		if (rc != -ENOENT || faccessat(w->process->proc_fd, "schedstat", F_OK, 0) == 0)
 			return rc == -ENOENT ? -ESRCH : rc;
 		t->no_schedstat = 1;
 	}
 	rc = wall_look_read_file(w, t, WALL_FILE_RUNS, "status", text, sizeof(text));
 	if (rc >= 0)
-		rc = wall_parse_status(text, out);
+		rc = thread_parse_status(text, out);
 	return rc == -ENOENT ? -ESRCH : rc;
 }
 
@@ -149,22 +145,22 @@ static uint8_t wall_look_state_of(char letter)
 }
 
 /* After an exec that tid is another program's. 0: we may not know (it is not dumpable). */
-static int is_its_program(const struct wall *w, const struct wall_stat *stat)
+static int is_its_program(const struct wall *w, const struct thread_stat *stat)
 {
 	return !stat->stack_start || stat->stack_start == w->process->stack_start;
 }
 
-static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct wall_stat *out)
+static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct thread_stat *out)
 {
 	char text[TEXT_BYTES];
 	int rc = wall_look_read_file(w, t, WALL_FILE_STAT, "stat", text, sizeof(text));
 
-	return rc < 0 ? rc : wall_parse_stat(text, out);
+	return rc < 0 ? rc : thread_parse_stat(text, out);
 }
 
 int wall_read_state(struct wall *w, struct wall_thread *t)
 {
-	struct wall_stat stat;
+	struct thread_stat stat;
 	int ours = sched_getcpu();
 
 	if (wall_look_read_stat(w, t, &stat) < 0 || stat.state == 'Z' || stat.state == 'X' ||
@@ -182,7 +178,7 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 
 int wall_is_runnable(struct wall *w, struct wall_thread *t)
 {
-	struct wall_stat stat;
+	struct thread_stat stat;
 
 	return wall_look_read_stat(w, t, &stat) == 0 && stat.state == 'R';
 }
@@ -190,10 +186,10 @@ int wall_is_runnable(struct wall *w, struct wall_thread *t)
 int wall_is_on_cpu(struct wall *w, struct wall_thread *t)
 {
 	char text[TEXT_BYTES];
-	struct wall_runs left;
+	struct thread_sched left;
 
 	return wall_look_read_file(w, t, WALL_FILE_STATUS, "status", text, sizeof(text)) >= 0 &&
-	       wall_parse_status(text, &left) == 0 && t->runs.count > left.count;
+	       thread_parse_status(text, &left) == 0 && t->runs.count > left.count;
 }
 
 static int slot_is_its(const struct wall *w, const struct watched_thread *t)
@@ -208,37 +204,35 @@ static int slot_is_its(const struct wall *w, const struct watched_thread *t)
  * than the limit is never read. */
 static uint64_t stack_end(const struct weft_slot *slot, uint64_t sp)
 {
-	uint64_t low = __atomic_load_n(&slot->thread.stack_low, __ATOMIC_RELAXED);
-	uint64_t high = __atomic_load_n(&slot->thread.stack_high, __ATOMIC_RELAXED);
+	uint64_t low = load_relaxed(&slot->thread.stack_low);
+	uint64_t high = load_relaxed(&slot->thread.stack_high);
 
 	if (sp >= low && sp < high)
 		return high;
-	low = __atomic_load_n(&slot->events.coroutine_stack_low, __ATOMIC_RELAXED);
-	high = __atomic_load_n(&slot->events.coroutine_stack_high, __ATOMIC_RELAXED);
+	low = load_relaxed(&slot->events.coroutine_stack_low);
+	high = load_relaxed(&slot->events.coroutine_stack_high);
 	return sp >= low && sp < high ? high : 0;
 }
 
 int wall_shows_ids(const struct process *p)
 {
-	const struct weft_session_header *h = p->base;
-
-	return (__atomic_load_n(&h->formats, __ATOMIC_RELAXED) & WEFT_FORMAT_V1) != 0;
+	return (load_relaxed(&p->base->formats) & WEFT_FORMAT_V1) != 0;
 }
 
 /* Ids and labels of one moment, if there is one in a few tries. */
 static enum weft_sample_context look_at_slot(struct wall *w, const struct watched_thread *t,
 					     struct weft_context_snapshot *out)
 {
-	const struct weft_slot *slot =
-		weft_session_slot(w->process->base, &w->process->layout, t->slot);
+	const struct weft_slot *slot = process_slot(w->process, t->slot);
 	enum weft_sample_context found = WEFT_CONTEXT_BUSY;
 	uint64_t seq;
 
 	for (int i = 0; i < WEFT_SNAPSHOT_TRIES; i++) {
-		seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_ACQUIRE);
+		seq = load_acquire(&slot->ext.seq);
 		found = weft_context_snapshot_remote(slot, out);
-		w->look.label_bytes = wall_read_labels(w, t, w->look.labels);
-		if (__atomic_load_n(&slot->ext.seq, __ATOMIC_RELAXED) == seq)
+		w->look.label_bytes =
+			wall_labels_of_slot(w->process, t->slot, t->tid, w->look.labels);
+		if (load_relaxed(&slot->ext.seq) == seq)
 			break;
 	}
 	if (wall_shows_ids(w->process))
@@ -267,7 +261,7 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 	wall_look_find_slot(w, t);
 	if (!slot_is_its(w, t))
 		return 0;
-	slot = weft_session_slot(w->process->base, &w->process->layout, t->slot);
+	slot = process_slot(w->process, t->slot);
 	found = look_at_slot(w, t, &snapshot);
 	end = stack_end(slot, sp);
 	if (!slot_is_its(w, t)) {
@@ -275,8 +269,8 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 		return 0;
 	}
 	sample->context = (uint8_t)found;
-	sample->coroutine = __atomic_load_n(&slot->events.coroutine, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&slot->events.open_contexts, __ATOMIC_RELAXED))
+	sample->coroutine = load_relaxed(&slot->events.coroutine);
+	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	memcpy(&sample->span_id, &snapshot, sizeof(snapshot));
 	sample->label_generation = w->look.label_bytes > 0;
@@ -293,7 +287,7 @@ int wall_has_no_context(const struct wall *w, const struct weft_sample_record *s
 }
 
 /* Registers and stack behind the sample. */
-static void wall_look_take_stack(struct wall *w, int32_t tid, const struct wall_call *call,
+static void wall_look_take_stack(struct wall *w, int32_t tid, const struct thread_call *call,
 				 uint64_t end)
 {
 	struct weft_sample_record *sample = (void *)w->look.record;
@@ -347,7 +341,7 @@ static void begin_sample(struct wall *w)
 
 /* What lies between two looks at the same call. */
 static void wall_look_take(struct wall *w, const struct watched_thread *t,
-			   const struct wall_call *call)
+			   const struct thread_call *call)
 {
 	struct weft_sample_record *sample = (void *)w->look.record;
 	uint64_t end;
@@ -369,21 +363,21 @@ static void wall_look_take(struct wall *w, const struct watched_thread *t,
 }
 
 /* "running" is 0, for then it is not blocked. */
-static int read_call(struct wall *w, struct wall_thread *t, char *text, struct wall_call *out)
+static int read_call(struct wall *w, struct wall_thread *t, char *text, struct thread_call *out)
 {
 	int rc = wall_look_read_file(w, t, WALL_FILE_CALL, "syscall", text, CALL_BYTES);
 
 	if (rc < 0)
 		return rc;
-	rc = wall_parse_syscall(text, out);
+	rc = thread_parse_syscall(text, out);
 	return rc == 0 ? 1 : rc == -EAGAIN ? 0 : rc;
 }
 
-static int has_not_moved(struct wall *w, struct wall_thread *t, const struct wall_runs *before,
+static int has_not_moved(struct wall *w, struct wall_thread *t, const struct thread_sched *before,
 			 const char *first)
 {
 	char text[CALL_BYTES];
-	struct wall_call call;
+	struct thread_call call;
 
 	if (first && (read_call(w, t, text, &call) != 1 || strcmp(first, text) != 0))
 		return 0;
@@ -391,10 +385,10 @@ static int has_not_moved(struct wall *w, struct wall_thread *t, const struct wal
 	       !w->look.runs.is_running;
 }
 
-int wall_look(struct wall *w, struct wall_thread *t, const struct wall_runs *before)
+int wall_look(struct wall *w, struct wall_thread *t, const struct thread_sched *before)
 {
 	char text[CALL_BYTES];
-	struct wall_call call;
+	struct thread_call call;
 	int rc;
 
 	if (before->is_running || !wall_read_state(w, t) || w->look.state == WEFT_STATE_RUNNING)

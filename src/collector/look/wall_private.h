@@ -5,9 +5,9 @@
 
 #include "collector/look/wall.h"
 #include "collector/look/wall_books.h"
-#include "collector/look/wall_text.h"
 #include "collector/process/label_sets.h"
 #include "collector/process/process.h"
+#include "proc/thread_stat.h"
 
 #define WALL_REGISTERS_MAX 33
 /* More than a ring takes: who waits for events often has room for thousands of them in its frame.
@@ -43,10 +43,10 @@ struct wall_account {
 
 struct wall_thread {
 	struct watched_thread *watched;
-	size_t place;          /* in the heap */
-	uint64_t due_ns;       /* when to look again */
-	uint64_t looked_ns;    /* up to here its time is in the books */
-	struct wall_runs runs; /* then */
+	size_t place;             /* in the heap */
+	uint64_t due_ns;          /* when to look again */
+	uint64_t looked_ns;       /* up to here its time is in the books */
+	struct thread_sched runs; /* then */
 	struct wall_books books;
 	int64_t delay_ns; /* that it waited for a CPU, by the kernel, less what samples stand for */
 	uint64_t wait_count, wait_ns; /* run count when it was last found waiting, and since when */
@@ -63,8 +63,8 @@ struct wall_thread {
 struct wall_look {
 	uint8_t state;
 	int is_filtered;
-	int is_on_our_cpu;     /* or was there last */
-	struct wall_runs runs; /* at its end */
+	int is_on_our_cpu;        /* or was there last */
+	struct thread_sched runs; /* at its end */
 	uint32_t bytes;
 	int label_bytes; /* < 0: there are labels, and they could not be read whole */
 	uint8_t labels[LABEL_BYTES_MAX];
@@ -84,13 +84,13 @@ struct wall {
 };
 
 /* Run count and times; 0, or -errno: -ESRCH when the thread is gone. */
-int wall_runs_read(struct wall *w, struct wall_thread *t, struct wall_runs *out);
+int wall_runs_read(struct wall *w, struct wall_thread *t, struct thread_sched *out);
 
 /*
  * Look at a thread whose run count was just read: 1 and w->look (all but the time and the weight
  * of its sample), 0: it is not blocked, or ran meanwhile, which is counted.
  */
-int wall_look(struct wall *w, struct wall_thread *t, const struct wall_runs *before);
+int wall_look(struct wall *w, struct wall_thread *t, const struct thread_sched *before);
 
 /* Its state, and whether --threads wants it: 1 and w->look.state, .is_filtered, 0: it is gone. */
 int wall_read_state(struct wall *w, struct wall_thread *t);
@@ -110,7 +110,6 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 /* wall_labels.c: as abi/session.h has them in a sample; how many bytes, < 0: not to be had. And
  * behind a record that is whole, which has room. */
 int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uint8_t *to);
-int wall_read_labels(const struct wall *w, const struct watched_thread *t, uint8_t *to);
 void wall_put_labels(struct weft_sample_record *sample, const uint8_t *labels, int bytes);
 
 /* With v1 off the ids are kept, and not shown (weft/publish.h). */
@@ -120,12 +119,12 @@ int wall_shows_ids(const struct process *p);
 static inline int wall_wants_context(const struct wall *w)
 {
 	return w->options.context_only ||
-	       __atomic_load_n(&w->process->wall_asked, __ATOMIC_RELAXED) == SAMPLES_IN_CONTEXT;
+	       load_relaxed(&w->process->wall_asked) == SAMPLES_IN_CONTEXT;
 }
 
 static inline int wall_is_off(const struct wall *w)
 {
-	return __atomic_load_n(&w->process->wall_asked, __ATOMIC_RELAXED) == SAMPLES_NONE;
+	return load_relaxed(&w->process->wall_asked) == SAMPLES_NONE;
 }
 
 /* As is asked, of a sample that has its context. */
@@ -137,7 +136,6 @@ void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word 
 void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out);
 uint64_t wall_take_ticks(const struct wall *w, int64_t *ns);
 
-uint64_t wall_random_seed(void);
 double wall_random(uint64_t *state); /* uniform on [0, 1) */
 
 /* wall_delay.c: at a look whose times are in the books; before a chunk ends; and of a thread that
@@ -154,9 +152,13 @@ void wall_account_tell(struct wall *w, struct wall_thread *t);
 /* It ended so long ago that the worker may have forgotten it: nothing may be told of its whole. */
 int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint64_t now_ns);
 uint64_t wall_account_last(const struct wall *w, const struct wall_thread *t,
-			   struct wall_runs *runs, uint64_t now_ns);
+			   struct thread_sched *runs, uint64_t now_ns);
 
-void wall_files_close(struct wall_thread *t);
+/* A whole file of a thread, terminated: its bytes or -errno. *fd is -1, or the file, and open from
+ * then on while there are descriptors; closed, with others, by wall_files_close(). */
+int wall_file_read(const struct process *p, int32_t tid, int *fd, const char *name, char *out,
+		   size_t room);
+void wall_files_close(int *fd, int count);
 
 static inline void wall_count(struct wall *w, enum weft_counter counter, uint64_t n)
 {

@@ -6,7 +6,6 @@
 #include "elf/image/elf_open.h"
 #include "proc/proc_maps.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -84,19 +83,16 @@ static void carrier_read_descriptor(struct carrier *c, int fd_dir, const char *n
 
 static int read_descriptors(struct carrier *c, int proc_fd)
 {
-	int fd = openat(proc_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = proc_directory(proc_fd, "fd");
 	const struct dirent *entry;
-	int rc = list ? 0 : -errno;
 
-	while (list && (entry = readdir(list)))
+	if (!list)
+		return -errno;
+	while ((entry = readdir(list)))
 		if (entry->d_name[0] != '.')
-			carrier_read_descriptor(c, fd, entry->d_name);
-	if (list)
-		closedir(list);
-	else if (fd >= 0)
-		close(fd);
-	return rc;
+			carrier_read_descriptor(c, dirfd(list), entry->d_name);
+	closedir(list);
+	return 0;
 }
 
 /* The header of a session without a descriptor, from the process's memory. */
@@ -116,45 +112,42 @@ static int environment_preloads(int proc_fd)
 {
 	size_t bytes = 0;
 	char *text = proc_read_all(proc_fd, "environ", &bytes);
-	int found = 0;
+	const char *preload = proc_variable(text, bytes, "LD_PRELOAD");
+	int found = preload && strstr(preload, LIBRARY);
 
-	for (char *at = text; at && at < text + bytes; at += strlen(at) + 1)
-		if (strncmp(at, "LD_PRELOAD=", 11) == 0 && strstr(at, LIBRARY))
-			found = 1;
 	free(text);
 	return found;
 }
 
-static int section_needs(Elf *elf, Elf_Scn *section)
+int carrier_elf_needs(Elf *elf, int (*is_it)(const char *name))
 {
+	Elf_Scn *section = NULL;
 	GElf_Shdr header;
-	Elf_Data *data;
 	GElf_Dyn entry;
 
-	if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC)
-		return 0;
-	data = elf_getdata(section, NULL);
-	for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
-		const char *name = entry.d_tag == DT_NEEDED
-					   ? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
-					   : NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		int is_dynamic = gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC;
+		Elf_Data *data = is_dynamic ? elf_getdata(section, NULL) : NULL;
 
-		if (name && is_library(name))
-			return 1;
+		for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+			const char *name =
+				entry.d_tag == DT_NEEDED
+					? elf_strptr(elf, header.sh_link, entry.d_un.d_val)
+					: NULL;
+
+			if (name && is_it(name))
+				return 1;
+		}
 	}
 	return 0;
 }
 
 static int executable_needs(int proc_fd)
 {
-	int fd = openat(proc_fd, "exe", O_RDONLY | O_CLOEXEC), found = 0;
-	Elf_Scn *section = NULL;
-	Elf *elf = NULL;
+	int fd = openat(proc_fd, "exe", O_RDONLY | O_CLOEXEC);
+	Elf *elf = fd < 0 ? NULL : elf_open(fd);
+	int found = elf && carrier_elf_needs(elf, is_library);
 
-	if (fd >= 0)
-		elf = elf_open(fd);
-	while (elf && !found && (section = elf_nextscn(elf, section)))
-		found = section_needs(elf, section);
 	elf_end(elf);
 	if (fd >= 0)
 		close(fd);

@@ -10,6 +10,7 @@
 #ifndef WEFT_COLLECTOR_CARRIER_H
 #define WEFT_COLLECTOR_CARRIER_H
 
+#include <libelf.h>
 #include <sys/types.h>
 #include <weft/abi/session.h>
 
@@ -55,6 +56,9 @@ enum carrier_state carrier_state(const struct carrier *c);
 /* Names for people and programs. */
 const char *carrier_way_text(enum carrier_way way);
 const char *carrier_state_text(enum carrier_state state);
+
+/* Does a file need a library by such a name? */
+int carrier_elf_needs(Elf *elf, int (*is_it)(const char *name));
 
 /* Is it in the same PID namespace as we are? 1, 0, or -errno. */
 int carrier_is_near(pid_t pid);

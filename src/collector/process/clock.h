@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of samples and of the file: CLOCK_MONOTONIC nanoseconds. */
+/* The clock of samples and of the file: CLOCK_MONOTONIC nanoseconds; and numbers at random. */
 #ifndef WEFT_COLLECTOR_CLOCK_H
 #define WEFT_COLLECTOR_CLOCK_H
 
 #include <stdint.h>
+#include <sys/random.h>
 #include <time.h>
 
 static inline uint64_t clock_ns(clockid_t clock)
@@ -28,6 +29,16 @@ static inline uint64_t clock_tick_ns(void)
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &t) || t.tv_sec || t.tv_nsec <= 0)
 		return 1000000;
 	return (uint64_t)t.tv_nsec;
+}
+
+/* Never 0. Where the kernel has none yet: by the clock. */
+static inline uint64_t random_number(void)
+{
+	uint64_t number = 0;
+
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0 || !number)
+		number = clock_mono_ns();
+	return number;
 }
 
 #endif

@@ -10,6 +10,7 @@
 
 /* Mappings of one file that follow one another; anonymous ones may lie between. */
 struct run {
+	struct libraries *all;
 	struct proc_map first;
 	uint64_t top;
 	int executable;
@@ -40,16 +41,15 @@ static void libraries_add(struct libraries *l, const struct library *one)
 	l->item[l->count++] = *one;
 }
 
-/* Takes over the run's path. */
-static void end_run(struct libraries *l, struct run *run)
+static void end_run(struct run *run)
 {
 	struct library one = {.base = run->first.start, .top = run->top, .path = run->first.path};
 
 	if (run->executable)
-		libraries_add(l, &one);
+		libraries_add(run->all, &one);
 	else
 		free(one.path);
-	*run = (struct run){0};
+	*run = (struct run){.all = run->all};
 }
 
 static int libraries_run_continues(const struct run *run, const struct proc_map *one)
@@ -60,45 +60,33 @@ static int libraries_run_continues(const struct run *run, const struct proc_map 
 	       strcmp(run->first.path, one->path) == 0 && one->offset > run->first.offset;
 }
 
-/* Takes over @one's path. */
-static void libraries_add_mapping(struct libraries *l, struct run *run, struct proc_map *one)
+static int libraries_add_mapping(void *arg, struct proc_map *one)
 {
-	int executable = one->permissions[2] == 'x';
+	struct run *run = arg;
 
-	if (!one->inode) {
-		free(one->path);
-		return;
-	}
-	if (libraries_run_continues(run, one)) {
-		free(one->path);
-	} else {
-		end_run(l, run);
+	if (!one->inode)
+		return 0;
+	if (!libraries_run_continues(run, one)) {
+		end_run(run);
 		run->first = *one;
+		one->path = NULL;
 	}
 	run->top = one->end;
-	run->executable |= executable;
+	run->executable |= one->permissions[2] == 'x';
+	return 0;
 }
 
 struct libraries *libraries_read(const char *text, size_t bytes)
 {
-	struct libraries *l = calloc(1, sizeof(*l));
-	const char *end = text + bytes;
-	struct run run = {0};
+	struct run run = {.all = calloc(1, sizeof(*run.all))};
 
-	while (l && text < end) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
-		struct proc_map one;
-
-		if (proc_map_parse(text, length, &one) == 0)
-			libraries_add_mapping(l, &run, &one);
-		text += length + 1;
-	}
-	if (l && run.first.path)
-		end_run(l, &run);
-	if (l && l->count)
-		return l;
-	libraries_free(l);
+	if (!run.all)
+		return NULL;
+	proc_maps_parse(text, bytes, libraries_add_mapping, &run);
+	end_run(&run);
+	if (run.all->count)
+		return run.all;
+	libraries_free(run.all);
 	return NULL;
 }
 

@@ -190,27 +190,24 @@ static int merge_mapping(struct merge *g, const struct mapping *one)
 	return 0;
 }
 
-static int maps_merge_line(struct merge *g, const char *line, size_t bytes)
+static int maps_merge_line(void *arg, struct proc_map *one)
 {
-	struct proc_map one;
-	int rc = proc_map_parse(line, bytes, &one);
+	struct merge *g = arg;
+	struct mapping mapping = {
+		.start = one->start,
+		.end = one->end,
+		.offset = one->offset,
+		.inode = one->inode,
+		.device_major = one->device_major,
+		.device_minor = one->device_minor,
+		.path = one->path,
+	};
 
-	if (rc)
-		return rc == -ENOMEM ? rc : 0;
-	if (one.permissions[2] != 'x' || one.start < g->end) {
-		free(one.path);
+	if (one->permissions[2] != 'x' || one->start < g->end)
 		return 0;
-	}
-	g->end = one.end;
-	return merge_mapping(g, &(struct mapping){
-					.start = one.start,
-					.end = one.end,
-					.offset = one.offset,
-					.inode = one.inode,
-					.device_major = one.device_major,
-					.device_minor = one.device_minor,
-					.path = one.path,
-				});
+	g->end = one->end;
+	one->path = NULL;
+	return merge_mapping(g, &mapping);
 }
 
 /* After a failure the rest of the old list stays, as far as there is memory. */
@@ -236,17 +233,9 @@ static void finish_merge(struct merge *g, int failed)
 
 int maps_update(struct maps *m, const char *text, size_t bytes)
 {
-	const char *end = text + bytes;
 	struct merge g = {.maps = m};
-	int rc = 0;
+	int rc = proc_maps_parse(text, bytes, maps_merge_line, &g);
 
-	while (text < end && rc == 0) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
-
-		rc = maps_merge_line(&g, text, length);
-		text += length + 1;
-	}
 	finish_merge(&g, rc);
 	return rc ? rc : g.fresh;
 }

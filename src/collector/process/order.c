@@ -5,16 +5,13 @@
 #include "base/platform.h"
 #include "collector/process/clock.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #define THREADS_AT_A_TIME 64
 
@@ -33,7 +30,7 @@ static int thread_is_runnable(const struct process *p, int32_t tid)
 /* Would the thread get the signal now, in a handler and with its value? */
 static int order_arrives(const struct process *p, int32_t tid, uint32_t signo)
 {
-	uint64_t bit = UINT64_C(1) << (signo - 1);
+	uint64_t bit = SIGNAL_BIT(signo);
 	struct thread_masks masks;
 
 	if (thread_masks_read(p->proc_fd, tid, &masks))
@@ -92,11 +89,11 @@ int order_may_wake(const struct process *p, int32_t tid, uint32_t signo)
 int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_order order)
 {
 	struct weft_session_header *h = p->base;
-	uint64_t cookie = __atomic_load_n(&h->cookie, __ATOMIC_RELAXED);
+	uint64_t cookie = load_relaxed(&h->cookie);
 	int rc = -ECANCELED;
 
 	__atomic_fetch_add(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&h->prime_signal_used, __ATOMIC_SEQ_CST) == signo)
+	if (load_seq_cst(&h->prime_signal_used) == signo)
 		rc = platform_thread_signal(p->pid, tid, (int)signo,
 					    WEFT_SIGVAL(cookie, 0, (uint32_t)order));
 	__atomic_fetch_sub(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
@@ -127,22 +124,17 @@ int order_try(const struct process *p, enum weft_order order, uint64_t steady_ns
 	      struct order_search *search)
 {
 	const struct weft_session_header *h = p->base;
-	uint32_t signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED);
+	uint32_t signo = load_relaxed(&h->prime_signal_used);
 	unsigned int seen = 0, until = search->skip + THREADS_AT_A_TIME;
 	const struct dirent *entry = NULL;
-	int fd, rc = 0;
 	DIR *list;
+	int rc = 0;
 
 	if (!order_signal_is_allowed(signo))
 		return -EINVAL;
-	fd = openat(p->proc_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	list = fd < 0 ? NULL : fdopendir(fd);
-	if (!list) {
-		rc = errno == ENOENT ? -ESRCH : -errno;
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
+	list = proc_directory(p->proc_fd, "task");
+	if (!list)
+		return errno == ENOENT ? -ESRCH : -errno;
 	while (rc == 0 && seen < until && (entry = readdir(list)))
 		if (entry->d_name[0] != '.' && seen++ >= search->skip)
 			rc = try_thread(p, atoi(entry->d_name), signo, order, steady_ns);

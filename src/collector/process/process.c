@@ -12,16 +12,26 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+void session_counts_add(struct session_counts *sum, const struct session_counts *one)
+{
+	uint64_t high = sum->slots_high > one->slots_high ? sum->slots_high : one->slots_high;
+	uint64_t *to = (uint64_t *)sum;
+	const uint64_t *from = (const uint64_t *)one;
+
+	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
+		to[i] += from[i];
+	sum->slots_high = high;
+}
+
 /* All by one read: the process waits for its answer meanwhile. */
 static void take_stat(struct process *p)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(p->proc_fd, "stat", &bytes);
+	char text[1024];
 
+	proc_read(p->proc_fd, "stat", text, sizeof(text));
 	p->parent = (pid_t)stat_number(text, STAT_PARENT);
 	p->start_ticks = stat_number(text, STAT_START_TIME);
 	p->stack_start = stat_number(text, STAT_STACK_START);
-	free(text);
 }
 
 char *process_read_own(const struct process *p, const char *name, size_t *bytes)
@@ -33,6 +43,19 @@ char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 	free(text);
 	errno = ESRCH;
 	return NULL;
+}
+
+int process_thread_name(const struct process *p, int32_t tid, char *out, size_t room)
+{
+	char path[48], *text;
+	size_t bytes = 0;
+
+	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
+	text = process_read_own(p, path, &bytes);
+	if (text)
+		snprintf(out, room, "%.*s", (int)strcspn(text, "\n"), text);
+	free(text);
+	return text != NULL;
 }
 
 int process_runs_on(const struct process *p)
@@ -81,7 +104,7 @@ void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation)
 	if (!g)
 		return; /* its slot stays in use until the process ends */
 	*g = (struct gone_slot){.slot = slot, .generation = generation};
-	g->next = __atomic_load_n(&p->gone, __ATOMIC_RELAXED);
+	g->next = load_relaxed(&p->gone);
 	/* Pairs with the acquire in process_take_gone(). */
 	while (!__atomic_compare_exchange_n(&p->gone, &g->next, g, 1, __ATOMIC_RELEASE,
 					    __ATOMIC_RELAXED))
@@ -90,29 +113,28 @@ void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation)
 
 struct gone_slot *process_take_gone(struct process *p)
 {
-	if (!__atomic_load_n(&p->gone, __ATOMIC_RELAXED))
+	if (!load_relaxed(&p->gone))
 		return NULL;
 	return __atomic_exchange_n(&p->gone, NULL, __ATOMIC_ACQUIRE);
 }
 
 void process_keep_words(struct process *p)
 {
-	__atomic_store_n(&p->words, calloc(p->layout.slot_count, sizeof(*p->words)),
-			 __ATOMIC_RELEASE);
+	store_release(&p->words, calloc(p->layout.slot_count, sizeof(*p->words)));
 }
 
 void process_tell_words(struct process *p, uint32_t slot, const struct slot_words *words)
 {
-	struct slot_words *to = __atomic_load_n(&p->words, __ATOMIC_ACQUIRE);
+	struct slot_words *to = load_acquire(&p->words);
 
 	if (!to)
 		return;
 	to += slot;
-	__atomic_store_n(&to->generation, 0, __ATOMIC_RELAXED);
+	store_relaxed(&to->generation, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&to->ended_ns, words->ended_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->cpu_ns, words->cpu_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->generation, words->generation, __ATOMIC_RELEASE);
+	store_relaxed(&to->ended_ns, words->ended_ns);
+	store_relaxed(&to->cpu_ns, words->cpu_ns);
+	store_release(&to->generation, words->generation);
 }
 
 int process_words(const struct process *p, uint32_t slot, uint64_t generation,
@@ -121,15 +143,15 @@ int process_words(const struct process *p, uint32_t slot, uint64_t generation,
 	const struct slot_words *from =
 		p->words ? &p->words[slot] : NULL; /* this thread allocated them */
 
-	if (!from || __atomic_load_n(&from->generation, __ATOMIC_ACQUIRE) != generation)
+	if (!from || load_acquire(&from->generation) != generation)
 		return 0;
 	*out = (struct slot_words){
 		.generation = generation,
-		.ended_ns = __atomic_load_n(&from->ended_ns, __ATOMIC_RELAXED),
-		.cpu_ns = __atomic_load_n(&from->cpu_ns, __ATOMIC_RELAXED),
+		.ended_ns = load_relaxed(&from->ended_ns),
+		.cpu_ns = load_relaxed(&from->cpu_ns),
 	};
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&from->generation, __ATOMIC_RELAXED) == generation;
+	return load_relaxed(&from->generation) == generation;
 }
 
 static void free_gone(struct process *p)
@@ -150,14 +172,8 @@ void process_leave(struct process *p)
 	libraries_free(p->told);
 	p->told = NULL;
 	if (p->base)
-		munmap(p->base, p->base_bytes);
+		munmap(p->base, p->layout.total_bytes);
 	p->base = NULL;
 	close_fd(&p->root_fd);
 	close_fd(&p->proc_fd);
-}
-
-void process_forget(struct process *p)
-{
-	free(p->command_line);
-	free(p);
 }

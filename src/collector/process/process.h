@@ -24,6 +24,8 @@
 #ifndef WEFT_COLLECTOR_PROCESS_H
 #define WEFT_COLLECTOR_PROCESS_H
 
+#include "base/atomic.h"
+#include "base/session_layout.h"
 #include "proc/process_file.h"
 
 #include <sys/types.h>
@@ -53,6 +55,9 @@ struct session_counts {
 	uint64_t claim_ns[SESSION_BUCKETS];
 };
 
+/* Adds, but of slots_high the larger one counts. */
+void session_counts_add(struct session_counts *sum, const struct session_counts *one);
+
 /* A slot whose thread is gone: told by the outside thread to the drain thread. */
 struct gone_slot {
 	struct gone_slot *next;
@@ -67,9 +72,8 @@ struct slot_words {
 };
 
 struct process {
-	struct process *next; /* the worker's list */
-	pid_t pid, parent;    /* as we see them */
-	pid_t inside_pid;     /* as it sees itself */
+	pid_t pid, parent; /* as we see them */
+	pid_t inside_pid;  /* as it sees itself */
 	uint64_t session_id, opened_ns;
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */
@@ -80,8 +84,7 @@ struct process {
 
 	/* The session: the collector's own copy of the layout, never the shared one. */
 	struct weft_session_header layout;
-	void *base;
-	size_t base_bytes;
+	struct weft_session_header *base; /* the mapping: anybody may write it */
 
 	struct gone_slot *gone;         /* atomic: one pushes, one takes all */
 	struct slot_words *words;       /* of each slot; NULL: nobody asks. Atomic */
@@ -92,11 +95,29 @@ struct process {
 	struct process_work *work; /* the worker's (collector/write/process_work.h) */
 };
 
+static inline struct weft_slot *process_slot(const struct process *p, uint32_t index)
+{
+	return weft_session_slot(p->base, &p->layout, index);
+}
+
+/* The slot's state word. */
+static inline uint64_t *process_slot_state(const struct process *p, uint32_t index)
+{
+	return &weft_session_states(p->base, &p->layout)[index];
+}
+
+/* Slots that were ever used: as the target says, held to slot_count. */
+static inline uint32_t process_slots_high(const struct process *p)
+{
+	uint32_t high = load_relaxed(&p->base->slots_high);
+
+	return high < p->layout.slot_count ? high : p->layout.slot_count;
+}
+
 /* Fills zeroed @p from /proc, without touching the process: 0 or -errno. After either,
- * process_leave() frees all but what identifies the process, and process_forget() the rest. */
+ * process_leave() frees all but what identifies the process. */
 int process_meet(struct process *p, pid_t pid);
 void process_leave(struct process *p);
-void process_forget(struct process *p);
 
 /* Of the outside thread: the thread that had this slot is gone. */
 void process_tell_gone(struct process *p, uint32_t slot, uint64_t generation);
@@ -114,6 +135,9 @@ int process_words(const struct process *p, uint32_t slot, uint64_t generation,
 /* A file of the process in /proc, as proc_read_all(), while it runs the program that it ran
  * when it was met. NULL with ESRCH: what is there now is another program's, after an exec. */
 char *process_read_own(const struct process *p, const char *name, size_t *bytes);
+
+/* Likewise, the present name of one of its threads, by its number inside: 1; 0: @out stays. */
+int process_thread_name(const struct process *p, int32_t tid, char *out, size_t room);
 
 /* Does it still run that program? 1, too, where that cannot be read. */
 int process_runs_on(const struct process *p);

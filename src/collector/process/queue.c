@@ -4,16 +4,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int queue_init(struct queue *q, size_t limit)
 {
+	pthread_condattr_t attributes;
+	int rc;
+
 	*q = (struct queue){.limit = limit};
 	q->last = &q->first;
-	if (pthread_mutex_init(&q->lock, NULL))
-		return -1;
-	if (pthread_cond_init(&q->filled, NULL))
-		return -1;
-	return -pthread_cond_init(&q->emptied, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	rc = pthread_mutex_init(&q->lock, NULL);
+	if (rc == 0)
+		rc = pthread_cond_init(&q->filled, &attributes);
+	if (rc == 0)
+		rc = pthread_cond_init(&q->emptied, NULL);
+	pthread_condattr_destroy(&attributes);
+	return -rc;
 }
 
 void queue_destroy(struct queue *q)
@@ -73,20 +81,25 @@ void queue_wait(struct queue *q)
 	pthread_mutex_unlock(&q->lock);
 }
 
-struct batch *queue_pop(struct queue *q)
+struct batch *queue_pop_until(struct queue *q, uint64_t due_ns)
 {
+	struct timespec until = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
 	struct batch *b;
+	int rc = 0;
 
 	pthread_mutex_lock(&q->lock);
-	while (!q->first)
-		pthread_cond_wait(&q->filled, &q->lock);
+	while (!q->first && rc == 0)
+		rc = due_ns == QUEUE_FOREVER ? pthread_cond_wait(&q->filled, &q->lock)
+					     : pthread_cond_timedwait(&q->filled, &q->lock, &until);
 	b = q->first;
-	q->first = b->next;
-	if (!q->first)
-		q->last = &q->first;
-	q->bytes -= sizeof(*b) + b->bytes;
-	if (q->bytes < q->limit)
-		pthread_cond_signal(&q->emptied);
+	if (b) {
+		q->first = b->next;
+		if (!q->first)
+			q->last = &q->first;
+		q->bytes -= sizeof(*b) + b->bytes;
+		if (q->bytes < q->limit)
+			pthread_cond_signal(&q->emptied);
+	}
 	pthread_mutex_unlock(&q->lock);
 	return b;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batches, in order, from one thread to another, under a mutex. There are two queues: from the
- * drain thread and the outside thread to the walker, and from the walker to the worker.
+ * drain thread and the outside thread to the walker, and from the walker to the worker; and one of
+ * orders to the outside thread, which has no limit.
  *
  * Batches that open, close and count always get in; samples only while the queue is below
  * its limit. The walker waits for room (queue_wait()), so a worker that lags (a slow disk,
@@ -82,7 +83,13 @@ int queue_has_room(struct queue *q);
 void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is ignored */
 void queue_wait(struct queue *q);                  /* until it has room */
 
-/* The next batch, waited for; the caller frees it. */
-struct batch *queue_pop(struct queue *q);
+/* The next batch, waited for; the caller frees it. NULL: none has come by @due_ns
+ * (CLOCK_MONOTONIC), which may be QUEUE_FOREVER. */
+#define QUEUE_FOREVER UINT64_MAX
+struct batch *queue_pop_until(struct queue *q, uint64_t due_ns);
+static inline struct batch *queue_pop(struct queue *q)
+{
+	return queue_pop_until(q, QUEUE_FOREVER);
+}
 
 #endif

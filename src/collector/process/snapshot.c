@@ -10,6 +10,8 @@
  */
 #include "collector/process/snapshot.h"
 
+#include "base/atomic.h"
+
 #include <string.h>
 
 #define HEAD sizeof(struct weft_map_snapshot)
@@ -41,7 +43,7 @@ uint32_t snapshots_most(const struct snapshots *s)
 
 static void forget_oldest(struct snapshots *s)
 {
-	__atomic_store_n(&snapshot_at(s, s->place[0].offset)->number, 0, __ATOMIC_RELAXED);
+	store_relaxed(&snapshot_at(s, s->place[0].offset)->number, 0);
 	memmove(s->place, s->place + 1, --s->places * sizeof(*s->place));
 }
 
@@ -70,7 +72,7 @@ static void snapshot_store_words(void *to, const void *from, size_t bytes)
 	const uint64_t *value = from;
 
 	for (size_t i = 0; i < bytes / sizeof(*word); i++)
-		__atomic_store_n(&word[i], value[i], __ATOMIC_RELAXED);
+		store_relaxed(&word[i], value[i]);
 }
 
 /* Pairs: the fence with the handler's acquire fence before it looks at the number again; the
@@ -81,13 +83,13 @@ static void write_snapshot(struct snapshots *s, const struct snapshot_place *pla
 	struct weft_map_snapshot *to = snapshot_at(s, place->offset);
 
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&to->number, 0, __ATOMIC_RELAXED);
+	store_relaxed(&to->number, 0);
 	snapshot_store_words(to + 1, modules, count * sizeof(*modules));
-	__atomic_store_n(&to->count, count, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->epoch, epoch, __ATOMIC_RELAXED);
-	__atomic_store_n(&to->number, s->number, __ATOMIC_RELEASE);
-	__atomic_store_n(&s->header->map_number, s->number, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->header->map_current, s->area_offset + place->offset, __ATOMIC_RELEASE);
+	store_relaxed(&to->count, count);
+	store_relaxed(&to->epoch, epoch);
+	store_release(&to->number, s->number);
+	store_relaxed(&s->header->map_number, s->number);
+	store_release(&s->header->map_current, s->area_offset + place->offset);
 }
 
 uint32_t snapshots_next(const struct snapshots *s)
@@ -110,7 +112,7 @@ uint32_t snapshots_put(struct snapshots *s, const struct weft_map_module *module
 	if (s->area_bytes - next.offset < next.bytes)
 		next.offset = 0;
 	s->number = snapshots_next(s);
-	__atomic_store_n(&s->header->tables_used, tables_used, __ATOMIC_RELEASE);
+	store_release(&s->header->tables_used, tables_used);
 	snapshot_take_back(s, &next);
 	write_snapshot(s, &next, modules, count, epoch);
 	s->place[s->places++] = next;

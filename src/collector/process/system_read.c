@@ -82,14 +82,6 @@ int system_read_process_time(int proc_fd, struct process_time *out)
 	return 0;
 }
 
-/* The number behind "NAME:"; 0 = there is none. */
-static uint64_t system_read_number_of(const char *text, const char *name)
-{
-	const char *at = proc_line(text, name);
-
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
 int system_read_memory(const char *root, struct machine_memory *out)
 {
 	char text[TEXT_BYTES];
@@ -98,10 +90,10 @@ int system_read_memory(const char *root, struct machine_memory *out)
 
 	if (rc < 0)
 		return (int)rc;
-	total = system_read_number_of(text, "MemTotal");
-	available = system_read_number_of(text, "MemAvailable");
+	total = proc_line_number(text, "MemTotal", 10);
+	available = proc_line_number(text, "MemAvailable", 10);
 	if (!available)
-		available = system_read_number_of(text, "MemFree");
+		available = proc_line_number(text, "MemFree", 10);
 	if (!total || total > UINT64_MAX / 1024)
 		return -EBADMSG;
 	out->total_bytes = total * 1024;

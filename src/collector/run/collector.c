@@ -40,9 +40,7 @@ struct collector {
 	struct tables tables;
 	struct table_cache cache;
 	pthread_t watching_thread, walking_thread, writing_thread;
-	int watching, walking, writing;                              /* threads that run */
-	struct outside_unsampled unsampled[COLLECTOR_UNSAMPLED_MAX]; /* once outside has ended */
-	size_t unsampled_count;
+	int watching, walking, writing; /* threads that run */
 	struct warnings warnings;
 	int hrtimer;          /* of hrtimer_prepare(), or -1 */
 	char *settings_asked; /* as in the options; NULL = none */
@@ -226,7 +224,7 @@ const char *collector_socket(const struct collector *c)
 void collector_set_root(struct collector *c, pid_t root)
 {
 	recording_set_root(c->worker.recording, root);
-	__atomic_store_n(&c->watch.root, root, __ATOMIC_RELEASE);
+	store_release(&c->watch.root, root);
 }
 
 void collector_root_ended(struct collector *c, int status)
@@ -271,25 +269,14 @@ int collector_warning(struct collector *c, char *out, size_t room)
 
 void collector_progress(const struct collector *c, struct collector_progress *out)
 {
-	out->samples = __atomic_load_n(&c->worker.samples, __ATOMIC_RELAXED);
-	out->wall_samples = __atomic_load_n(&c->worker.wall_samples, __ATOMIC_RELAXED);
-	out->bytes = __atomic_load_n(&c->worker.bytes, __ATOMIC_RELAXED);
-	out->error = __atomic_load_n(&c->worker.error, __ATOMIC_RELAXED);
-	out->processes = __atomic_load_n(&c->watch.processes, __ATOMIC_RELAXED);
-	out->waiting = __atomic_load_n(&c->watch.attach_waiting, __ATOMIC_RELAXED);
-	out->attach_error = __atomic_load_n(&c->watch.attach_error, __ATOMIC_RELAXED);
-	out->running = __atomic_load_n(&c->watch.running, __ATOMIC_RELAXED);
-}
-
-/* Before BATCH_FINISH, so that what it still hands on comes first. */
-static void end_outside(struct collector *c)
-{
-	if (!c->outside)
-		return;
-	outside_stop(c->outside);
-	c->unsampled_count = outside_unsampled(c->outside, c->unsampled, COLLECTOR_UNSAMPLED_MAX);
-	outside_free(c->outside);
-	c->outside = NULL;
+	out->samples = load_relaxed(&c->worker.samples);
+	out->wall_samples = load_relaxed(&c->worker.wall_samples);
+	out->bytes = load_relaxed(&c->worker.bytes);
+	out->error = load_relaxed(&c->worker.error);
+	out->processes = load_relaxed(&c->watch.processes);
+	out->waiting = load_relaxed(&c->watch.attach_waiting);
+	out->attach_error = load_relaxed(&c->watch.attach_error);
+	out->running = load_relaxed(&c->watch.running);
 }
 
 static void join_threads(struct collector *c)
@@ -299,7 +286,7 @@ static void join_threads(struct collector *c)
 		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}
-	end_outside(c);
+	outside_stop(c->outside); /* what it still hands on comes before BATCH_FINISH */
 	if (c->writing)
 		queue_push(c->walking ? &c->drained : &c->walked, batch_new(BATCH_FINISH, NULL, 0));
 	if (c->walking)
@@ -329,44 +316,25 @@ static void find_idle(const struct collector *c, char *out, size_t room)
 
 int collector_complete(struct collector *c, struct collector_result *out)
 {
-	struct recording_written written = {0};
-	char idle[sizeof(out->settings_idle)] = "";
 	int rc;
 
+	*out = (struct collector_result){.processes = 0};
 	join_threads(c);
 	if (c->reason[0])
 		recording_shutdown(c->worker.recording, clock_mono_ns(), c->reason);
-	find_idle(c, idle, sizeof(idle));
+	find_idle(c, out->settings_idle, sizeof(out->settings_idle));
 	if (c->root_cpu_ns)
 		recording_account_process(c->worker.recording, c->watch.root, c->root_cpu_ns,
 					  clock_mono_ns());
-	rc = recording_close(c->worker.recording, clock_mono_ns(), &written);
+	rc = recording_close(c->worker.recording, clock_mono_ns(), &out->written);
 	c->worker.recording = NULL;
-	*out = (struct collector_result){
-		.samples = written.samples,
-		.bytes = written.bytes,
-		.samples_unwritten = written.samples_lost,
-		.wall_samples = written.wall,
-		.wall_unwritten = written.wall_lost,
-		.switches = written.switches,
-		.switches_unwritten = written.switches_lost,
-		.dropped_chunks = written.dropped_chunks,
-		.dropped_bytes = written.dropped_bytes,
-		.used_ns = written.used_ns,
-		.times_off = written.times_off,
-		.seen_ns = written.seen_ns,
-		.typed = written.typed,
-		.typed_unwritten = written.typed_lost,
-		.processes = c->watch.processes,
-		.attach_execs = c->watch.attach_execs,
-		.total = c->worker.total,
-		.refused = c->watch.refused,
-		.gone = c->watch.gone,
-		.refused_error = c->watch.refused_error,
-		.unsampled = c->unsampled,
-		.unsampled_count = c->unsampled_count,
-	};
-	memcpy(out->settings_idle, idle, sizeof(idle));
+	out->processes = c->watch.processes;
+	out->attach_execs = c->watch.attach_execs;
+	out->total = c->worker.total;
+	out->refused = c->watch.refused;
+	out->gone = c->watch.gone;
+	out->refused_error = c->watch.refused_error;
+	out->unsampled = outside_unsampled(c->outside, &out->unsampled_count);
 	rc = rc ? rc : c->worker.error;
 	return rc ? rc : c->walker.error;
 }
@@ -389,6 +357,7 @@ void collector_free(struct collector *c)
 	if (!c)
 		return;
 	join_threads(c);
+	outside_free(c->outside);
 	recording_close(c->worker.recording, clock_mono_ns(), NULL);
 	watch_close(&c->watch);
 	naming_free(&c->worker.naming);

@@ -19,7 +19,7 @@
 #define WEFT_COLLECTOR_H
 
 #include "collector/look/wall.h"
-#include "collector/process/process.h"
+#include "collector/write/recording.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -99,28 +99,20 @@ struct collector_progress {
 void collector_progress(const struct collector *c, struct collector_progress *out);
 
 struct collector_result {
-	uint64_t samples, bytes;
-	uint64_t samples_unwritten; /* with chunks that could not be written */
-	uint64_t wall_samples, wall_unwritten;
-	uint64_t switches, switches_unwritten;  /* runs and waits of coroutines */
-	uint64_t dropped_chunks, dropped_bytes; /* the oldest, by limits */
-	uint64_t used_ns, seen_ns;       /* CPU time used, and seen in samples (weft.ThreadCPU) */
-	uint32_t times_off;              /* threads whose time does not add up */
-	uint64_t typed, typed_unwritten; /* events of the programs' own types */
+	struct recording_written written;
 	uint32_t processes;
 	uint32_t attach_execs; /* processes attached to that have become other programs */
 	struct session_counts total;
 	uint32_t refused;  /* processes for which no session could be made */
 	int refused_error; /* and why: -errno of the last */
 	uint32_t gone;     /* others, that had ended before they were answered */
-	/* Threads that could not be sampled: how many, and the first COLLECTOR_UNSAMPLED_MAX of
+	/* Threads that could not be sampled: how many, and the first OUTSIDE_UNSAMPLED_MAX of
 	 * them by name. Lives as long as the collector. */
 	const struct outside_unsampled *unsampled;
 	size_t unsampled_count;
 	/* Of settings_asked: those that named nothing, with ", " between; "" = none. */
 	char settings_idle[512];
 };
-#define COLLECTOR_UNSAMPLED_MAX 16
 
 struct collector_running {
 	pid_t pid;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at programs and starting them: see program.h. */
 #include "collector/run/program.h"
+
+#include "collector/process/carrier.h"
 #include "elf/image/elf_open.h"
 
 #include <errno.h>
@@ -100,22 +102,9 @@ static enum program_verdict look_at_rights(int fd)
 	return PROGRAM_FINE;
 }
 
-static int needs_asan(Elf *elf, const GElf_Shdr *section, Elf_Scn *scn)
+static int is_asan(const char *name)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t count = data && section->sh_entsize ? data->d_size / section->sh_entsize : 0;
-
-	for (size_t i = 0; i < count; i++) {
-		GElf_Dyn entry;
-		const char *name;
-
-		if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag != DT_NEEDED)
-			continue;
-		name = elf_strptr(elf, section->sh_link, entry.d_un.d_val);
-		if (name && strncmp(name, "libasan.so", 10) == 0)
-			return 1;
-	}
-	return 0;
+	return strncmp(name, "libasan.so", 10) == 0;
 }
 
 static int has_interpreter(Elf *elf)
@@ -136,7 +125,6 @@ static int has_interpreter(Elf *elf)
 static enum program_verdict look_at_elf(Elf *elf)
 {
 	GElf_Ehdr header;
-	Elf_Scn *scn = NULL;
 
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header))
 		return PROGRAM_NOT_ELF;
@@ -146,14 +134,7 @@ static enum program_verdict look_at_elf(Elf *elf)
 		return PROGRAM_MACHINE;
 	if (!has_interpreter(elf))
 		return PROGRAM_STATIC;
-	while ((scn = elf_nextscn(elf, scn))) {
-		GElf_Shdr section;
-
-		if (gelf_getshdr(scn, &section) && section.sh_type == SHT_DYNAMIC &&
-		    needs_asan(elf, &section, scn))
-			return PROGRAM_ASAN;
-	}
-	return PROGRAM_FINE;
+	return carrier_elf_needs(elf, is_asan) ? PROGRAM_ASAN : PROGRAM_FINE;
 }
 
 static enum program_verdict look_at_file(int fd)
@@ -213,15 +194,6 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-static char *program_join(const char *a, const char *b, const char *c, const char *d)
-{
-	char *out = malloc(strlen(a) + strlen(b) + strlen(c) + strlen(d) + 1);
-
-	if (out)
-		stpcpy(stpcpy(stpcpy(stpcpy(out, a), b), c), d);
-	return out;
-}
-
 /* The environment with our two variables in it, whose strings the caller frees. */
 static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
@@ -233,8 +205,11 @@ static char **environment(const char *libraries, const char *socket, char **prel
 	while (environ[count])
 		count++;
 	out = calloc(count + 3, sizeof(*out));
-	*preload = program_join("LD_PRELOAD=", libraries, own && own[0] ? ":" : "", own ? own : "");
-	*rendezvous = program_join("WEFT_SOCKET=", socket, "", "");
+	own = own ? own : "";
+	if (asprintf(preload, "LD_PRELOAD=%s%s%s", libraries, *own ? ":" : "", own) < 0)
+		*preload = NULL;
+	if (asprintf(rendezvous, "WEFT_SOCKET=%s", socket) < 0)
+		*rendezvous = NULL;
 	if (!out || !*preload || !*rendezvous)
 		return out;
 	for (size_t i = 0; i < count; i++)

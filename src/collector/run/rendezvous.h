@@ -59,12 +59,4 @@ struct rendezvous_gift {
 /* The answer: @gift, or the refusal @status (-errno) with NULL. 0 or -errno. */
 int rendezvous_answer(int fd, int status, const struct rendezvous_gift *gift);
 
-/*
- * In stale.c. Removes what a killed collector has left behind below @directory: sockets PID.sock
- * that nobody listens at, and the directories, @prefix and six letters, made for one alone. Only
- * what is certainly one is removed: of this user, with our names, nothing else beside it, older
- * than a minute, and refusing connections.
- */
-void stale_remove(const char *directory, const char *prefix);
-
 #endif

@@ -12,11 +12,9 @@
  *   watch_join.c     a process that comes
  *   watch_attach.c   a process that ran before
  *   watch_set.c      settings that change meanwhile
- *   rendezvous.c     the socket
- *   stale.c          rendezvous of killed collectors
+ *   rendezvous.c     the socket; what killed collectors left
  *   program.c        can this file be recorded?
- *   unrecorded.c     children that ran unrecorded
- *   descendants.c    children that run on
+ *   unrecorded.c     children unrecorded, or still running
  *   hrtimer.c        may perf's clock be had?
  */
 #ifndef WEFT_COLLECTOR_RUN_ROOM_H

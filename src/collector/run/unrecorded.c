@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that cannot be recorded: see unrecorded.h. */
+/* Programs that cannot be recorded, see unrecorded.h; and those that run on, see
+ * collector_descendants(). */
 #include "collector/run/unrecorded.h"
+#include "collector/run/collector.h"
 
 #include "base/map.h"
 #include "collector/process/carrier.h"
 #include "collector/run/program.h"
-#include "proc/proc_text.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DEPTH_MAX 64
 #define LATE_NS 100000000 /* the first tick of a forked child begins its session */
@@ -32,6 +34,13 @@ static const char *const unrecorded_reasons[PROGRAM_UNREADABLE + 1] = {
 	[PROGRAM_ASAN] = "needs libasan.so first",
 };
 
+static void read_command(pid_t pid, char *out, size_t room)
+{
+	if (proc_read_of(pid, "comm", out, room) < 0)
+		memcpy(out, "?", 2);
+	out[strcspn(out, "\n")] = 0;
+}
+
 static void unrecorded_note(struct unrecorded *u, pid_t pid, const char *why)
 {
 	struct unrecorded_program *p;
@@ -41,9 +50,7 @@ static void unrecorded_note(struct unrecorded *u, pid_t pid, const char *why)
 	p = &u->program[u->count - 1];
 	p->pid = pid;
 	p->why = why;
-	if (proc_read_of(pid, "comm", p->command, sizeof(p->command)) < 0)
-		memcpy(p->command, "?", 2);
-	p->command[strcspn(p->command, "\n")] = 0;
+	read_command(pid, p->command, sizeof(p->command));
 }
 
 static int unrecorded_key_of(struct seen_key *key, pid_t pid)
@@ -193,4 +200,46 @@ void unrecorded_free(struct unrecorded *u)
 {
 	map_free(u->seen);
 	u->seen = NULL;
+}
+
+/* ---- those that run on */
+
+/* Is WEFT_SOCKET=@socket in its environment? Zombies have none. */
+static int is_descendant(pid_t pid, const char *socket)
+{
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "environ", &bytes);
+	const char *value = proc_variable(text, bytes, "WEFT_SOCKET");
+	int found = value && strcmp(value, socket) == 0;
+
+	free(text);
+	return found;
+}
+
+struct descendants {
+	const char *socket;
+	struct collector_running *out;
+	size_t room, count;
+};
+
+static int descendants_add(void *arg, pid_t pid)
+{
+	struct descendants *d = arg;
+
+	if (pid == getpid() || !is_descendant(pid, d->socket))
+		return 0;
+	if (d->count < d->room) {
+		d->out[d->count].pid = pid;
+		read_command(pid, d->out[d->count].command, sizeof(d->out->command));
+	}
+	d->count++;
+	return 0;
+}
+
+size_t collector_descendants(const struct collector *c, struct collector_running *out, size_t room)
+{
+	struct descendants d = {collector_socket(c), out, room, 0};
+
+	proc_each(descendants_add, &d);
+	return d.count;
 }

@@ -4,11 +4,9 @@
 
 #include "base/map.h"
 #include "base/recording.h"
-#include "base/session_layout.h"
 #include "collector/process/clock.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -146,7 +144,7 @@ void watch_finish(struct watch *w)
 {
 	uint64_t one = 1;
 
-	__atomic_store_n(&w->finishing, 1, __ATOMIC_RELEASE);
+	store_release(&w->finishing, 1);
 	if (write(w->finish_fd, &one, sizeof(one)) < 0)
 		abort(); /* an eventfd of ours that counts to 1: cannot fail */
 }
@@ -183,7 +181,7 @@ struct session *watch_session_of(const struct watch *w, pid_t pid)
 {
 	struct session *s = w->first;
 
-	while (s && s->pid != pid)
+	while (s && s->process->pid != pid)
 		s = s->next;
 	return s;
 }
@@ -204,7 +202,7 @@ void watch_close_session(struct watch *w, struct session *s, const char *end)
 	session_drain(s, w->queue, gone ? DRAIN_GONE : DRAIN_STOPPED);
 	unlink_session(w, s);
 	session_account_last(s, w->queue);
-	if (gone && s->pid == __atomic_load_n(&w->root, __ATOMIC_RELAXED) &&
+	if (gone && s->process->pid == load_relaxed(&w->root) &&
 	    strcmp(end, RECORDING_END_EXITED) == 0)
 		tell_root_event(w);
 	push_counts(w, BATCH_CLOSE, s, end);
@@ -261,7 +259,7 @@ void watch_share_budget(struct watch *w, struct session *joining)
 
 	if (!any)
 		return;
-	all = timers_for_all(any->pid);
+	all = timers_for_all(any->process->pid);
 	for (struct session *s = w->first; s; s = s->next) {
 		armed += session_timers(s);
 		sessions++;
@@ -291,7 +289,7 @@ static void end_chunk_when_due(struct watch *w, uint64_t now_ns)
 
 static void tick_when_due(const struct watch *w, uint64_t now_ns)
 {
-	uint64_t due_ns = __atomic_load_n(&w->worker->tick_ns, __ATOMIC_RELAXED);
+	uint64_t due_ns = load_relaxed(&w->worker->tick_ns);
 	struct batch *b;
 
 	if (!due_ns || now_ns < due_ns)
@@ -299,7 +297,7 @@ static void tick_when_due(const struct watch *w, uint64_t now_ns)
 	b = batch_new(BATCH_TICK, NULL, 0);
 	if (!b)
 		return;
-	__atomic_store_n(&w->worker->tick_ns, 0, __ATOMIC_RELAXED);
+	store_relaxed(&w->worker->tick_ns, 0);
 	queue_push(w->queue, b);
 }
 
@@ -330,7 +328,7 @@ static void forget_old_sizes(struct watch *w, uint64_t now_ns)
 static void drain_all(struct watch *w)
 {
 	uint64_t now_ns = clock_mono_ns();
-	pid_t root = __atomic_load_n(&w->root, __ATOMIC_RELAXED);
+	pid_t root = load_relaxed(&w->root);
 	uint32_t fill = 0;
 
 	tsc_clock_tick(&w->clock, now_ns);
@@ -343,7 +341,7 @@ static void drain_all(struct watch *w)
 		w->largest = result.largest > w->largest ? result.largest : w->largest;
 		if (result.events)
 			w->events_ns = now_ns;
-		if (s->pid == root && session_is_exiting(s))
+		if (s->process->pid == root && session_is_exiting(s))
 			tell_root_event(w);
 	}
 	forget_old_sizes(w, now_ns);
@@ -407,7 +405,7 @@ void *watch_run(void *arg)
 	struct watch *w = arg;
 	struct epoll_event event[EVENTS_MAX];
 
-	while (!__atomic_load_n(&w->finishing, __ATOMIC_ACQUIRE)) {
+	while (!load_acquire(&w->finishing)) {
 		int soon_ms = watch_attach_tick(w, clock_mono_ns());
 		int n = epoll_wait(w->poll_fd, event, EVENTS_MAX,
 				   !w->first               ? 1000

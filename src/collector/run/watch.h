@@ -89,9 +89,13 @@ void watch_guest(struct watch *w, size_t index);
 void watch_set(struct watch *w, const struct guest *guest);
 void watch_guests_expire(struct watch *w, uint64_t now_ns);
 
-int watch_session_death(const struct watch *w,
-			struct session *s); /* from now on it is seen; 0 or -errno */
+/* The session of @p: that of @t, else (NULL) a new one, whose end is seen from now on. 0 or -errno:
+ * then @p is freed. */
+int watch_make_session(const struct watch *w, struct process *p, struct attach_target *t,
+		       struct session **out);
 void watch_begin_session(struct watch *w, struct session *s);
+/* Is the session mapped, by this text of its process's maps? */
+int watch_is_mapped(const struct session *s, const char *maps, size_t bytes);
 
 /* In watch_attach.c. To the processes that @o names, before the thread runs; of what fails
  * w->attach_error tells. */

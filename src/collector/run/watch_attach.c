@@ -9,16 +9,12 @@
 #include "collector/run/watch.h"
 
 #include "base/recording.h"
-#include "collector/process/carrier.h"
 #include "collector/process/clock.h"
 #include "collector/session/attach.h"
-#include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,18 +44,9 @@ static int watch_attach_begin(struct watch *w, struct attach_target *t)
 	p->session_id = t->layout.session_id;
 	p->opened_ns = clock_mono_ns();
 	process_cpu_read(t->pid, &p->cpu_before_ns);
-	rc = process_walk_jit(p) == 0 ? session_attach(&s, p, t, &w->settings) : -ENOMEM;
-	if (rc) {
-		process_free(p);
+	rc = watch_make_session(w, p, t, &s);
+	if (rc)
 		return rc;
-	}
-	rc = watch_session_death(w, s);
-	if (rc) {
-		session_leave(s);
-		session_free(s);
-		process_free(p);
-		return rc;
-	}
 	watch_share_budget(w, s);
 	watch_begin_session(w, s);
 	return 0;
@@ -108,43 +95,20 @@ static int watch_attach_order(struct session *s, enum weft_order what, uint64_t 
 	return rc;
 }
 
-static int waits_for_order(const struct session *s)
-{
-	return s->attached && session_needs_order(s) && session_attach_state(s) == -EAGAIN;
-}
-
 static void tell_state(struct watch *w)
 {
 	uint32_t waiting = 0;
 	int error = 0;
 
 	for (struct session *s = w->first; s; s = s->next) {
-		int rc = s->attached && session_needs_order(s) ? session_attach_state(s) : 0;
+		int rc = session_attach_state(s);
 
 		waiting += rc == -EAGAIN;
 		error = rc && rc != -EAGAIN ? rc : error;
 	}
-	__atomic_store_n(&w->attach_waiting, waiting, __ATOMIC_RELAXED);
+	store_relaxed(&w->attach_waiting, waiting);
 	if (error)
-		__atomic_store_n(&w->attach_error, error, __ATOMIC_RELAXED);
-}
-
-/* A line of maps has the inode before the path. The path alone does not do: the new program may
- * have a session of its own. */
-static int names_session(const char *maps, uint64_t inode)
-{
-	char field[32];
-
-	snprintf(field, sizeof(field), " %" PRIu64 " ", inode);
-	for (const char *at = maps; (at = strstr(at, CARRIER_MEMFD)); at++) {
-		const char *from = at;
-
-		while (from > maps && from[-1] != '\n')
-			from--;
-		if (memmem(from, (size_t)(at - from), field, strlen(field)))
-			return 1;
-	}
-	return 0;
+		store_relaxed(&w->attach_error, error);
 }
 
 /* Has it become another program, which does not join? Its session is not mapped any more, and the
@@ -153,9 +117,7 @@ static int has_left(struct session *s)
 {
 	size_t bytes = 0;
 	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	struct stat st;
-	int left =
-		maps && bytes > 0 && fstat(s->memfd, &st) == 0 && !names_session(maps, st.st_ino);
+	int left = maps && bytes > 0 && !watch_is_mapped(s, maps, bytes);
 	int is_expected = left && !s->is_expected && strstr(maps, "/libweft");
 
 	s->is_expected = is_expected;
@@ -187,11 +149,11 @@ int watch_attach_tick(struct watch *w, uint64_t now_ns)
 		return INT32_MAX;
 	check_exec(w, now_ns, CHECK_NS);
 	for (struct session *s = w->first; s; s = s->next)
-		if (waits_for_order(s) &&
+		if (session_attach_state(s) == -EAGAIN &&
 		    (!s->ordered_ns || now_ns - s->ordered_ns > ORDER_PATIENCE_NS))
 			watch_attach_order(s, WEFT_ORDER_ATTACH, now_ns);
 	tell_state(w);
-	if (!__atomic_load_n(&w->attach_waiting, __ATOMIC_RELAXED))
+	if (!load_relaxed(&w->attach_waiting))
 		return INT32_MAX;
 	return pause_ms < PAUSE_MIN_MS ? PAUSE_MIN_MS : pause_ms;
 }

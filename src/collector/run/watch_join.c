@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/recording.h"
 #include "collector/process/clock.h"
+#include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
 #include "collector/write/recording_system.h"
@@ -16,12 +17,10 @@
 #include "proc/thread_stat.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -38,27 +37,12 @@ static void drop_guest(struct watch *w, size_t index)
 	w->guest[index] = w->guest[--w->guests];
 }
 
-static pid_t parent_of(pid_t pid)
-{
-	char path[32];
-	pid_t parent;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	parent = (pid_t)process_stat_number(fd, STAT_PARENT);
-	close(fd);
-	return parent;
-}
-
 static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid)
 {
 	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
 		if (pid == root || watch_session_of(w, pid))
 			return 1;
-		pid = parent_of(pid);
+		pid = (pid_t)process_stat_number_of(pid, STAT_PARENT);
 	}
 	return 0;
 }
@@ -67,7 +51,7 @@ static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid
  * not known none is; watch_guest() asks again. */
 static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
 {
-	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+	pid_t root = load_acquire(&w->root);
 
 	return root && !rendezvous_trusts(&w->rendezvous, user) &&
 	       !watch_join_is_descendant(w, root, pid);
@@ -103,51 +87,34 @@ void watch_guests_expire(struct watch *w, uint64_t now_ns)
 
 static int is_welcome(const struct watch *w, pid_t pid)
 {
-	pid_t root = __atomic_load_n(&w->root, __ATOMIC_ACQUIRE);
+	pid_t root = load_acquire(&w->root);
 
 	return !w->no_children || pid == root;
 }
 
-static uint64_t random_id(void)
+static int is_that_file(void *arg, struct proc_map *one)
 {
-	uint64_t id = 0;
+	const struct stat *file = arg;
 
-	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0 || id == 0)
-		id = clock_mono_ns();
-	return id;
+	return one->inode == file->st_ino && one->device_major == major(file->st_dev) &&
+	       one->device_minor == minor(file->st_dev);
 }
 
-/* Is the file mapped, by this text of /proc/PID/maps? */
-static int maps_tell_of(const char *maps, const struct stat *file)
+int watch_is_mapped(const struct session *s, const char *maps, size_t bytes)
 {
-	for (const char *line = maps, *end; line && *line; line = end ? end + 1 : NULL) {
-		struct proc_map one;
-		int found;
+	struct stat file;
 
-		end = strchr(line, '\n');
-		if (proc_map_parse(line, end ? (size_t)(end - line) : strlen(line), &one))
-			continue;
-		found = one.inode == file->st_ino && one.device_major == major(file->st_dev) &&
-			one.device_minor == minor(file->st_dev);
-		free(one.path);
-		if (found)
-			return 1;
-	}
-	return 0;
+	return fstat(s->memfd, &file) == 0 &&
+	       proc_maps_parse(maps, bytes, is_that_file, &file) == 1;
 }
 
 /* Is the session still mapped? Not after an exec, which is assumed where maps cannot be read. */
 static int lives_on(const struct session *s)
 {
 	size_t bytes = 0;
-	struct stat file;
-	char *maps;
-	int found;
+	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
+	int found = maps && watch_is_mapped(s, maps, bytes);
 
-	if (fstat(s->memfd, &file))
-		return 0;
-	maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	found = maps && maps_tell_of(maps, &file);
 	free(maps);
 	return found;
 }
@@ -161,7 +128,7 @@ static void tell_of_second_runtime(struct watch *w, const struct session *s)
 	bytes = snprintf(text, sizeof(text),
 			 "%s [%d] has a second weft runtime, which the first does not know: what "
 			 "is said to that one is not recorded",
-			 s->process->command, (int)s->pid);
+			 s->process->command, (int)s->process->pid);
 	b = batch_new(BATCH_WARNING, NULL, (size_t)bytes + 1);
 	if (b)
 		memcpy(b->data, text, (size_t)bytes + 1);
@@ -183,10 +150,30 @@ static int end_older(struct watch *w, pid_t pid)
 	return 1;
 }
 
-int watch_session_death(const struct watch *w, struct session *s)
+static int session_death(const struct watch *w, struct session *s)
 {
-	s->pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	s->pidfd = (int)syscall(SYS_pidfd_open, s->process->pid, 0);
 	return s->pidfd < 0 ? -errno : watch_add_fd(w, s->pidfd);
+}
+
+int watch_make_session(const struct watch *w, struct process *p, struct attach_target *t,
+		       struct session **out)
+{
+	int rc = process_walk_jit(p);
+
+	if (rc == 0)
+		rc = t ? session_attach(out, p, t, &w->settings)
+		       : session_new(out, p, &w->settings);
+	if (rc == 0) {
+		rc = session_death(w, *out);
+		if (rc && t)
+			session_leave(*out);
+		if (rc)
+			session_free(*out);
+	}
+	if (rc)
+		process_free(p);
+	return rc;
 }
 
 static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hello,
@@ -201,21 +188,11 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
 		p->work->first_environ =
 			proc_read_all(p->proc_fd, "environ", &p->work->first_environ_bytes);
-	p->session_id = random_id();
+	p->session_id = random_number();
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
 		process_cpu_read(pid, &p->cpu_before_ns);
-	rc = process_walk_jit(p) == 0 ? session_new(out, p, &w->settings) : -ENOMEM;
-	if (rc) {
-		process_free(p);
-		return rc;
-	}
-	rc = watch_session_death(w, *out);
-	if (rc) {
-		session_free(*out);
-		process_free(p);
-	}
-	return rc;
+	return watch_make_session(w, p, NULL, out);
 }
 
 void watch_begin_session(struct watch *w, struct session *s)
@@ -233,7 +210,7 @@ static int watch_join_give_session(const struct watch *w, int fd, const struct s
 {
 	struct rendezvous_gift gift = {
 		.memfd = s->memfd,
-		.total_bytes = s->layout.total_bytes,
+		.total_bytes = s->process->layout.total_bytes,
 		.tables_fd = w->tables->fd,
 		.tables_bytes = w->tables->bytes,
 	};
@@ -305,7 +282,7 @@ void watch_guest(struct watch *w, size_t index)
 	struct weft_hello hello;
 	int rc;
 
-	if (!__atomic_load_n(&w->root, __ATOMIC_ACQUIRE))
+	if (!load_acquire(&w->root))
 		return; /* it is answered when collector_set_root() has said who the root is */
 	rc = rendezvous_is_set(w->guest[index].fd);
 	if (rc == -EAGAIN)

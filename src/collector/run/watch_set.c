@@ -130,7 +130,7 @@ static void watch_set_apply(struct watch *w, struct answer *a, pid_t pid, const 
 	if (!pid)
 		rc = settings_text_add(&w->text, text, bytes);
 	for (struct session *s = w->first; s && rc == 0; s = s->next)
-		if (!pid || s->pid == pid)
+		if (!pid || s->process->pid == pid)
 			rc = session_events_set(s, w->queue, text, bytes, add_name, a);
 	if (rc)
 		watch_set_refuse(a, rc, "%s", rc == -ENOSPC ? "too many settings" : strerror(-rc));

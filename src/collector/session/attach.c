@@ -6,7 +6,6 @@
 #include "collector/process/carrier.h"
 #include "collector/process/order.h"
 #include "proc/process_file.h"
-#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,14 +75,6 @@ static enum attach_verdict judge_mapped(struct attach_target *t, const struct ca
 	return carrier_state(c) == CARRIER_RECORDED ? ATTACH_RECORDED : ATTACH_OVER;
 }
 
-static uint64_t attach_start_of(pid_t pid)
-{
-	char text[1024];
-
-	proc_read_of(pid, "stat", text, sizeof(text));
-	return stat_number(text, STAT_START_TIME);
-}
-
 /* Checks a descriptor of our own, so that the very file that was checked is mapped later. */
 static enum attach_verdict take_session(struct attach_target *t, const struct carrier *c)
 {
@@ -94,7 +85,8 @@ static enum attach_verdict take_session(struct attach_target *t, const struct ca
 	t->fd = open_session(c);
 	if (t->fd < 0)
 		return judge_mapped(t, c);
-	rc = attach_check(t->fd, t->pid, attach_start_of(t->pid), &t->layout);
+	rc = attach_check(t->fd, t->pid, process_stat_number_of(t->pid, STAT_START_TIME),
+			  &t->layout);
 	t->other = rc == -EXDEV ? t->layout.pid : t->layout.collector_pid;
 	if (rc == -EXDEV)
 		return ATTACH_FORKED;

@@ -64,12 +64,11 @@ int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_heade
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
 		   const struct session_settings *settings);
 
-/* Is there anybody in the process who takes orders? In one with libweft.a there is not. */
-int session_needs_order(const struct session *s);
 /* Are handlers and timers in place there, as far as it can be believed? */
 int session_engines_run(const struct session *s);
 
-/* The runtime's word on the newest order to attach: 0 carried out; -EAGAIN not yet; -errno. */
+/* The runtime's word on the newest order to attach: 0 carried out, or there was none to give, as in
+ * a process with libweft.a, where nobody takes orders; -EAGAIN not yet; -errno. */
 int session_attach_state(const struct session *s);
 
 #endif

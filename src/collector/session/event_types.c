@@ -262,14 +262,6 @@ struct event_settings event_type_settle(const struct event_type *t, const char *
 
 /* ---- events */
 
-static uint64_t read_u64(const uint8_t *at)
-{
-	uint64_t value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
-}
-
 /* How long a value is, with its padding; 0: it does not fit into @left bytes, or is too long. */
 static size_t value_bytes(enum weft_event_kind kind, const uint8_t *at, size_t left)
 {
@@ -375,7 +367,7 @@ struct event_value event_value_next(enum weft_event_kind kind, const uint8_t **a
 		memcpy(&v.real, *at, sizeof(v.real));
 		break;
 	default:
-		v.number = (int64_t)read_u64(*at);
+		memcpy(&v.number, *at, sizeof(v.number));
 		break;
 	}
 	*at += value_bytes(kind, *at, SIZE_MAX);

@@ -27,11 +27,9 @@ struct event_type {
 	uint32_t flags;                                    /* enum weft_event_type_flag */
 	const char *name, *label, *description, *category; /* "" = none */
 	const char *threshold, *throttle, *select;         /* likewise */
-	struct event_settings settings; /* as they apply; who uses it sets them */
 	size_t field_count;
 	size_t data_bytes;
 	uint8_t *data; /* of the definition, as it was given to event_type_new() */
-	int is_told;   /* of session_events.c: the worker has heard of it */
 	struct event_field field[];
 };
 

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,18 +30,14 @@ static uint64_t limit_of(pid_t pid, __rlimit_resource_t which)
 static uint64_t address_space(const struct process *p)
 {
 	uint64_t limit = limit_of(p->pid, RLIMIT_AS);
-	unsigned long long pages = 0;
-	size_t bytes = 0;
-	char *text;
+	uint64_t bytes;
+	char pages[128];
 
 	if (!limit)
 		return 0;
-	text = proc_read_all(p->proc_fd, "statm", &bytes);
-	if (!text || sscanf(text, "%llu", &pages) != 1)
-		pages = 0;
-	free(text);
-	pages *= 4096;
-	return limit > pages ? (limit - pages) / 16 + 1 : 1;
+	proc_read(p->proc_fd, "statm", pages, sizeof(pages));
+	bytes = strtoull(pages, NULL, 10) * 4096;
+	return limit > bytes ? (limit - bytes) / 16 + 1 : 1;
 }
 
 static int sealed_memfd(uint64_t bytes)
@@ -63,22 +58,22 @@ static int sealed_memfd(uint64_t bytes)
 
 int session_map(struct session *s)
 {
-	void *base = mmap(NULL, s->layout.total_bytes, PROT_READ | PROT_WRITE,
+	void *base = mmap(NULL, s->process->layout.total_bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE, s->memfd, 0);
 	void *readers;
 
 	if (base == MAP_FAILED)
 		return -ENOMEM;
-	madvise(base, s->layout.total_bytes, MADV_DONTDUMP);
-	madvise(base, s->layout.total_bytes, MADV_NOHUGEPAGE);
-	s->readers_bytes = s->layout.slot_count * sizeof(struct slot_reader);
+	madvise(base, s->process->layout.total_bytes, MADV_DONTDUMP);
+	madvise(base, s->process->layout.total_bytes, MADV_NOHUGEPAGE);
+	s->readers_bytes = s->process->layout.slot_count * sizeof(struct slot_reader);
 	readers = mmap(NULL, s->readers_bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (readers == MAP_FAILED) {
-		munmap(base, s->layout.total_bytes);
+		munmap(base, s->process->layout.total_bytes);
 		return -ENOMEM;
 	}
-	s->base = base;
+	s->process->base = base;
 	s->readers = readers;
 	return 0;
 }
@@ -87,7 +82,7 @@ static int map_memfd(struct session *s)
 {
 	int rc;
 
-	s->memfd = sealed_memfd(s->layout.total_bytes);
+	s->memfd = sealed_memfd(s->process->layout.total_bytes);
 	if (s->memfd < 0)
 		return s->memfd;
 	rc = session_map(s);
@@ -107,11 +102,11 @@ static int make_memory(struct session *s, const struct process *p, uint32_t ring
 	int rc;
 
 	for (;;) {
-		memset(&s->layout, 0, sizeof(s->layout));
-		rc = weft_session_layout(&s->layout, slots, rings, rings);
+		memset(&s->process->layout, 0, sizeof(s->process->layout));
+		rc = weft_session_layout(&s->process->layout, slots, rings, rings);
 		if (rc)
 			return rc;
-		rc = space && s->layout.total_bytes > space ? -ENOMEM : map_memfd(s);
+		rc = space && s->process->layout.total_bytes > space ? -ENOMEM : map_memfd(s);
 		if (rc == 0)
 			return 0;
 		if (slots > WEFT_SESSION_BLOCK_SLOTS)
@@ -136,7 +131,7 @@ static void session_take_anchor(struct weft_session_header *h)
 
 void session_write_settings(struct session *s, const struct session_settings *settings)
 {
-	struct weft_session_header *h = s->base;
+	struct weft_session_header *h = s->process->base;
 
 	session_take_anchor(h);
 	h->stack_copy_bytes = settings->stack_copy_bytes;
@@ -146,21 +141,20 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	if (settings->socket)
 		snprintf(h->socket_path, sizeof(h->socket_path), "%s", settings->socket);
 	h->tell_children = settings->tell_children != 0;
-	__atomic_store_n(&h->period_ns, settings->period_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&h->prime_signal, settings->prime_signal, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->clock, settings->clock, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->stack_mode, settings->stack_mode, __ATOMIC_RELAXED);
+	store_relaxed(&h->period_ns, settings->period_ns);
+	store_relaxed(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU);
+	store_relaxed(&h->prime_signal, settings->prime_signal);
+	store_relaxed(&h->clock, settings->clock);
+	store_relaxed(&h->stack_mode, settings->stack_mode);
 }
 
 static void session_fill_header(struct session *s, const struct process *p,
 				const struct session_settings *settings)
 {
-	struct weft_session_header *h = s->base;
-	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+	struct weft_session_header *h = s->process->base;
+	uint64_t *bits = weft_session_free_bits(s->process->base, &s->process->layout);
 
-	memcpy(h, &s->layout, sizeof(*h));
+	memcpy(h, &s->process->layout, sizeof(*h));
 	h->pid = p->inside_pid;
 	h->parent_pid = p->parent;
 	h->pid_start = p->start_ticks;
@@ -168,11 +162,9 @@ static void session_fill_header(struct session *s, const struct process *p,
 	session_write_settings(s, settings);
 	h->drained_ns = h->mono_anchor_ns;
 	h->collector_pid = getpid();
-	if (getrandom(&h->cookie, sizeof(h->cookie), GRND_NONBLOCK) < 0)
-		h->cookie = p->session_id * UINT64_C(0x9E3779B97F4A7C15);
-	h->cookie &= 0xFFFFFF;
+	h->cookie = random_number() & 0xFFFFFF;
 	h->run_state = WEFT_RUN_RECORDING;
-	for (uint32_t i = 0; i < s->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
+	for (uint32_t i = 0; i < s->process->layout.slot_count / WEFT_SESSION_BLOCK_SLOTS; i++)
 		bits[i] = UINT64_MAX;
 }
 
@@ -183,23 +175,8 @@ struct session *session_of(struct process *p)
 	if (!s)
 		return NULL;
 	s->process = p;
-	s->pid = p->pid;
 	s->memfd = s->pidfd = -1;
 	return s;
-}
-
-int session_hand_over(struct session *s, const struct session_settings *settings)
-{
-	int rc = session_events_begin(s, &settings->events);
-
-	if (rc) {
-		munmap(s->base, s->layout.total_bytes);
-		return rc;
-	}
-	s->process->base = s->base;
-	s->process->base_bytes = s->layout.total_bytes;
-	s->process->layout = s->layout;
-	return 0;
 }
 
 int session_new(struct session **out, struct process *p, const struct session_settings *settings)
@@ -212,7 +189,7 @@ int session_new(struct session **out, struct process *p, const struct session_se
 	rc = make_memory(s, p, settings->ring_bytes);
 	if (rc == 0) {
 		session_fill_header(s, p, settings);
-		rc = session_hand_over(s, settings);
+		rc = session_events_begin(s, &settings->events);
 	}
 	if (rc) {
 		session_free(s);
@@ -241,17 +218,17 @@ void session_free(struct session *s)
 void session_stop(struct session *s)
 {
 	session_events_off(s);
-	__atomic_store_n(&s->base->run_state, WEFT_RUN_STOPPED, __ATOMIC_RELEASE);
+	store_release(&s->process->base->run_state, WEFT_RUN_STOPPED);
 }
 
 void session_leave(struct session *s)
 {
-	__atomic_store_n(&s->base->run_state, WEFT_RUN_CLOSED, __ATOMIC_RELEASE);
+	store_release(&s->process->base->run_state, WEFT_RUN_CLOSED);
 }
 
 void session_done_at(struct weft_session_header *h)
 {
-	__atomic_store_n(&h->collector_done, 1, __ATOMIC_RELEASE);
+	store_release(&h->collector_done, 1);
 	syscall(SYS_futex, &h->collector_done, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
@@ -264,22 +241,22 @@ int session_is_dead(const struct session *s)
 
 int session_is_exiting(const struct session *s)
 {
-	return __atomic_load_n(&s->base->target_state, __ATOMIC_ACQUIRE) == WEFT_TARGET_EXITING;
+	return load_acquire(&s->process->base->target_state) == WEFT_TARGET_EXITING;
 }
 
 int session_has_map(const struct session *s)
 {
-	return __atomic_load_n(&s->base->map_number, __ATOMIC_RELAXED) != 0;
+	return load_relaxed(&s->process->base->map_number) != 0;
 }
 
 void session_set_budget(struct session *s, uint32_t timers)
 {
-	__atomic_store_n(&s->base->timer_budget, timers, __ATOMIC_RELAXED);
+	store_relaxed(&s->process->base->timer_budget, timers);
 }
 
 uint32_t session_timers(const struct session *s)
 {
-	uint32_t armed = __atomic_load_n(&s->base->timers_armed, __ATOMIC_RELAXED);
+	uint32_t armed = load_relaxed(&s->process->base->timers_armed);
 
-	return armed < s->layout.slot_count ? armed : s->layout.slot_count;
+	return armed < s->process->layout.slot_count ? armed : s->process->layout.slot_count;
 }

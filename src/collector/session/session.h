@@ -49,11 +49,8 @@ struct slot_reader; /* what the collector remembers of a slot */
 struct session {
 	struct session *next;
 	struct process *process; /* only what is constant or atomic once BATCH_OPEN is queued */
-	pid_t pid;
 	int memfd, pidfd;
-	struct weft_session_header *base;  /* the mapping: anybody may write it */
-	struct weft_session_header layout; /* private copy */
-	struct slot_reader *readers;       /* [slot_count], sparse */
+	struct slot_reader *readers; /* [slot_count], sparse */
 	size_t readers_bytes;
 	uint32_t touched; /* slots whose first pages are there already */
 	uint64_t open_threads;

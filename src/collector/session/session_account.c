@@ -15,12 +15,12 @@
 
 struct slot_words session_last_words(const struct session *s, uint32_t index)
 {
-	const struct weft_slot *slot = session_slot(s, index);
-	struct slot_words words = {.generation = s->readers[index].generation};
+	const struct weft_slot *slot = process_slot(s->process, index);
+	struct slot_words words = {.generation = s->readers[index].who.generation};
 
 	if (slot->thread.generation == words.generation) {
-		words.ended_ns = __atomic_load_n(&slot->thread.ended_ns, __ATOMIC_RELAXED);
-		words.cpu_ns = __atomic_load_n(&slot->events.cpu_ns, __ATOMIC_RELAXED);
+		words.ended_ns = load_relaxed(&slot->thread.ended_ns);
+		words.cpu_ns = load_relaxed(&slot->events.cpu_ns);
 	}
 	return words;
 }
@@ -46,9 +46,9 @@ void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns)
 void session_account_last(struct session *s, struct queue *q)
 {
 	struct account_head head = {.time_ns = clock_mono_ns()};
-	uint64_t own_ns = __atomic_load_n(&s->base->exit_cpu_ns, __ATOMIC_RELAXED);
+	uint64_t own_ns = load_relaxed(&s->process->base->exit_cpu_ns);
 
-	if (process_cpu_read(s->pid, &head.process_ns) ||
+	if (process_cpu_read(s->process->pid, &head.process_ns) ||
 	    faccessat(s->process->proc_fd, "stat", F_OK, 0))
 		head.process_ns = 0;
 	if (own_ns > head.process_ns)

@@ -33,11 +33,10 @@ static void session_attach_read_ring(const struct weft_slot *slot,
 				     uint64_t *head)
 {
 	for (int i = 0; i < HANDLER_TRIES; i++) {
-		*written = __atomic_load_n(&p->written, __ATOMIC_ACQUIRE);
-		*head = __atomic_load_n(&p->head, __ATOMIC_ACQUIRE);
-		if (!__atomic_load_n(&slot->thread.handling, __ATOMIC_ACQUIRE) &&
-		    !__atomic_load_n(&p->busy, __ATOMIC_ACQUIRE) &&
-		    __atomic_load_n(&p->written, __ATOMIC_ACQUIRE) == *written)
+		*written = load_acquire(&p->written);
+		*head = load_acquire(&p->head);
+		if (!load_acquire(&slot->thread.handling) && !load_acquire(&p->busy) &&
+		    load_acquire(&p->written) == *written)
 			return;
 		sched_yield();
 	}
@@ -49,29 +48,30 @@ static struct ring_tally skip_ring(const struct weft_slot *slot, enum weft_count
 				   const struct weft_ring_producer *p, struct weft_ring_consumer *c)
 {
 	struct ring_tally t = {
-		.refused = __atomic_load_n(&c->refused, __ATOMIC_RELAXED),
-		.stolen = __atomic_load_n(&slot->counters[stolen], __ATOMIC_RELAXED),
+		.refused = load_relaxed(&c->refused),
+		.stolen = load_relaxed(&slot->counters[stolen]),
 	};
 	uint64_t written = 0;
 
 	session_attach_read_ring(slot, p, &written, &t.tail);
 	t.delivered = written - t.refused - t.stolen;
-	__atomic_store_n(&c->delivered, t.delivered, __ATOMIC_RELAXED);
-	__atomic_store_n(&c->tail, t.tail, __ATOMIC_RELEASE);
+	store_relaxed(&c->delivered, t.delivered);
+	store_release(&c->tail, t.tail);
 	return t;
 }
 
 static void take_live(struct session *s, uint32_t index, uint64_t seen)
 {
 	struct slot_reader *reader = &s->readers[index];
-	struct weft_slot *slot = session_slot(s, index);
+	struct weft_slot *slot = process_slot(s->process, index);
 
-	__atomic_and_fetch(session_state(s, index), ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+	__atomic_and_fetch(process_slot_state(s->process, index), ~(uint64_t)WEFT_SLOT_HELD,
+			   __ATOMIC_RELEASE);
 	*reader = (struct slot_reader){
-		.generation = WEFT_GENERATION_OF(seen),
+		.who = {.generation = WEFT_GENERATION_OF(seen),
+			.tid = load_relaxed(&slot->thread.tid),
+			.claimed_ns = s->process->opened_ns},
 		.closed_generation = WEFT_GENERATION_OF(seen) - 1,
-		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
-		.claimed_ns = s->process->opened_ns,
 	};
 	reader->samples =
 		skip_ring(slot, WEFT_COUNTER_LOST_STOLEN, &slot->samples_p, &slot->samples_c);
@@ -88,7 +88,7 @@ static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 
 	if (seen != draining && !session_state_changes(s, index, seen, draining))
 		return 0;
-	session_wipe_books(session_slot(s, index));
+	session_wipe_books(process_slot(s->process, index));
 	s->readers[index] = (struct slot_reader){.closed_generation = generation};
 	session_free_slot(s, index, draining);
 	return 1;
@@ -97,10 +97,10 @@ static int take_ended(struct session *s, uint32_t index, uint64_t seen)
 /* Waits for a thread that is claiming the slot at this moment, but not for ever. */
 static void take_slot(struct session *s, uint32_t index)
 {
-	const uint64_t *word = session_state(s, index);
+	const uint64_t *word = process_slot_state(s->process, index);
 
 	for (int i = 0; i < OPENING_TRIES; i++) {
-		uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+		uint64_t seen = load_acquire(word);
 		enum weft_slot_state state = WEFT_STATE_OF(seen);
 
 		if (WEFT_GENERATION_OF(seen) == 0 || state > WEFT_SLOT_DRAINING)
@@ -123,25 +123,25 @@ static void take_slot(struct session *s, uint32_t index)
 
 static void lock_out(struct session *s)
 {
-	struct weft_session_header *h = s->base;
+	struct weft_session_header *h = s->process->base;
 
-	__atomic_store_n(&h->drained_ns, clock_mono_ns(), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->collector_pid, getpid(), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->run_state, WEFT_RUN_STOPPED, __ATOMIC_SEQ_CST);
+	store_relaxed(&h->drained_ns, clock_mono_ns());
+	store_relaxed(&h->collector_pid, getpid());
+	store_seq_cst(&h->run_state, WEFT_RUN_STOPPED);
 }
 
 /* What an earlier recording published is nobody's any more. */
 static void session_attach_clear(struct weft_session_header *h)
 {
-	__atomic_store_n(&h->map_current, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->tables_used, 0, __ATOMIC_RELAXED);
+	store_release(&h->map_current, 0);
+	store_relaxed(&h->tables_used, 0);
 	h->collector_done = 0;
 }
 
 static int session_attach_take_over(struct session *s, const struct session_settings *settings)
 {
-	struct weft_session_header *h = s->base;
-	uint32_t high = session_slots_high(s);
+	struct weft_session_header *h = s->process->base;
+	uint32_t high = process_slots_high(s->process);
 	int rc;
 
 	lock_out(s);
@@ -152,11 +152,11 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 	s->attached = 1;
 	session_attach_clear(h);
 	session_write_settings(s, settings);
-	rc = session_hand_over(s, settings);
+	rc = session_events_begin(s, &settings->events);
 	if (rc)
 		return rc;
 	s->attach_number = __atomic_add_fetch(&h->attach_number, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&h->run_state, WEFT_RUN_RECORDING, __ATOMIC_RELEASE);
+	store_release(&h->run_state, WEFT_RUN_RECORDING);
 	return 0;
 }
 
@@ -169,42 +169,37 @@ int session_attach(struct session **out, struct process *p, struct attach_target
 	if (!s)
 		return -ENOMEM;
 	s->memfd = t->fd;
-	s->layout = t->layout;
+	s->process->layout = t->layout;
 	rc = session_map(s);
-	if (rc) {
+	if (rc)
 		s->memfd = -1;
+	else
+		t->fd = -1;
+	if (rc == 0)
+		rc = session_attach_take_over(s, settings);
+	if (rc)
 		session_free(s);
-		return rc;
-	}
-	t->fd = -1;
-	rc = session_attach_take_over(s, settings);
-	if (rc) {
-		session_free(s);
-		return rc;
-	}
-	*out = s;
-	return 0;
-}
-
-int session_needs_order(const struct session *s)
-{
-	return order_signal_is_allowed(s->layout.prime_signal_used);
+	else
+		*out = s;
+	return rc;
 }
 
 int session_engines_run(const struct session *s)
 {
-	return __atomic_load_n(&s->base->engines_run, __ATOMIC_ACQUIRE) != 0;
+	return load_acquire(&s->process->base->engines_run) != 0;
 }
 
 int session_attach_state(const struct session *s)
 {
-	const struct weft_session_header *h = s->base;
+	const struct weft_session_header *h = s->process->base;
 	int32_t error;
 
+	if (!s->attached || !order_signal_is_allowed(s->process->layout.prime_signal_used))
+		return 0;
 	/* Pairs with the release store of the thread that carried the order out
 	 * (src/runtime/sample/attach.c). */
-	if (__atomic_load_n(&h->attach_taken, __ATOMIC_ACQUIRE) != s->attach_number)
+	if (load_acquire(&h->attach_taken) != s->attach_number)
 		return -EAGAIN;
-	error = __atomic_load_n(&h->attach_error, __ATOMIC_RELAXED);
+	error = load_relaxed(&h->attach_error);
 	return error > 0 || error < -4095 || error == -EAGAIN ? -EPROTO : error;
 }

@@ -13,8 +13,6 @@
  */
 #include "collector/session/session_private.h"
 
-#include <string.h>
-
 #define TRIES 8
 
 /* Of one ring. */
@@ -49,7 +47,7 @@ static uint64_t sum_of_lost(const uint64_t *counter)
 static void read_counters(const uint64_t *from, uint64_t *to)
 {
 	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
+		to[i] = load_relaxed(&from[i]);
 }
 
 /* Appends that were begun and not finished. */
@@ -68,12 +66,11 @@ static void session_books_read_once(const struct weft_slot *slot, struct books *
 {
 	struct ledger *s = &b->samples, *e = &b->events;
 
-	s->attempted = __atomic_load_n(&slot->counters[WEFT_COUNTER_ATTEMPTED], __ATOMIC_ACQUIRE);
-	e->attempted =
-		__atomic_load_n(&slot->counters[WEFT_COUNTER_EVENTS_ATTEMPTED], __ATOMIC_ACQUIRE);
+	s->attempted = load_acquire(&slot->counters[WEFT_COUNTER_ATTEMPTED]);
+	e->attempted = load_acquire(&slot->counters[WEFT_COUNTER_EVENTS_ATTEMPTED]);
 	read_counters(slot->counters, b->counter);
-	s->written = __atomic_load_n(&slot->samples_p.written, __ATOMIC_RELAXED);
-	e->written = __atomic_load_n(&slot->events_p.written, __ATOMIC_RELAXED);
+	s->written = load_relaxed(&slot->samples_p.written);
+	e->written = load_relaxed(&slot->events_p.written);
 	b->counter[WEFT_COUNTER_ATTEMPTED] = s->attempted;
 	b->counter[WEFT_COUNTER_EVENTS_ATTEMPTED] = e->attempted;
 	s->lost = sum_of_lost(b->counter);
@@ -85,7 +82,7 @@ static void session_books_read_once(const struct weft_slot *slot, struct books *
 
 static int has_changed(const uint64_t *counters, enum weft_counter counter, uint64_t seen)
 {
-	return __atomic_load_n(&counters[counter], __ATOMIC_RELAXED) != seen;
+	return load_relaxed(&counters[counter]) != seen;
 }
 
 /* The thread may be running: all is read again if it began another record meanwhile, or if its
@@ -162,7 +159,7 @@ static void wipe_words(void *at, size_t bytes)
 	uint64_t *word = at;
 
 	for (size_t i = 0; i < bytes / sizeof(*word); i++)
-		__atomic_store_n(&word[i], 0, __ATOMIC_RELAXED);
+		store_relaxed(&word[i], 0);
 }
 
 /* model: WIPE */
@@ -179,7 +176,7 @@ void session_close_books(struct session *s, uint32_t index, struct weft_slot *sl
 			 enum slot_end end)
 {
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t generation = reader->generation;
+	uint64_t generation = reader->who.generation;
 	struct books b;
 
 	read_books(slot, reader, &b);
@@ -195,7 +192,7 @@ void session_close_books(struct session *s, uint32_t index, struct weft_slot *sl
 
 static void session_books_add_header(const struct session *s, struct session_counts *out)
 {
-	const struct weft_session_header *h = s->base;
+	const struct weft_session_header *h = s->process->base;
 	uint64_t counter[WEFT_COUNTER_COUNT];
 
 	read_counters(h->counters, counter);
@@ -204,10 +201,10 @@ static void session_books_add_header(const struct session *s, struct session_cou
 	out->counter[WEFT_COUNTER_ATTEMPTED] += sum_of_lost(counter);
 	out->counter[WEFT_COUNTER_EVENTS_ATTEMPTED] += counter[WEFT_COUNTER_EVENTS_NO_SLOT];
 	for (unsigned int i = 0; i < SESSION_BUCKETS; i++) {
-		out->handler_ns[i] = __atomic_load_n(&h->handler_ns[i], __ATOMIC_RELAXED);
-		out->claim_ns[i] = __atomic_load_n(&h->claim_ns[i], __ATOMIC_RELAXED);
+		out->handler_ns[i] = load_relaxed(&h->handler_ns[i]);
+		out->claim_ns[i] = load_relaxed(&h->claim_ns[i]);
 	}
-	out->slots_used = __atomic_load_n(&h->slots_used, __ATOMIC_RELAXED);
+	out->slots_used = load_relaxed(&h->slots_used);
 }
 
 /* A FREE slot's books are closed, and zero. */
@@ -215,10 +212,9 @@ static void add_slot(const struct session *s, uint32_t index, struct session_cou
 {
 	struct books b;
 
-	if (WEFT_STATE_OF(__atomic_load_n(session_state(s, index), __ATOMIC_ACQUIRE)) ==
-	    WEFT_SLOT_FREE)
+	if (WEFT_STATE_OF(load_acquire(process_slot_state(s->process, index))) == WEFT_SLOT_FREE)
 		return;
-	read_books(session_slot(s, index), &s->readers[index], &b);
+	read_books(process_slot(s->process, index), &s->readers[index], &b);
 	add_books(&b, out);
 	add_pending(&b, out);
 }
@@ -243,7 +239,7 @@ static void leave_out_earlier(const struct session_counts *before, struct sessio
 
 void session_count(struct session *s, struct session_counts *out)
 {
-	uint32_t high = session_slots_high(s);
+	uint32_t high = process_slots_high(s->process);
 
 	*out = s->closed;
 	session_books_add_header(s, out);

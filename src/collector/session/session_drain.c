@@ -25,34 +25,27 @@ static void session_drain_touch(const uint8_t *at)
 	(void)*(const volatile uint8_t *)at;
 }
 
-uint32_t session_slots_high(const struct session *s)
-{
-	uint32_t high = __atomic_load_n(&s->base->slots_high, __ATOMIC_RELAXED);
-
-	return high < s->layout.slot_count ? high : s->layout.slot_count;
-}
-
 /* The high-water mark is a word that anybody may have written; each slot's own word must say
  * that it was in use before those after it are touched. */
 static int was_in_use(const struct session *s, uint32_t index)
 {
-	return WEFT_GENERATION_OF(__atomic_load_n(session_state(s, index), __ATOMIC_RELAXED)) != 0;
+	return WEFT_GENERATION_OF(load_relaxed(process_slot_state(s->process, index))) != 0;
 }
 
 void session_touch_ahead(struct session *s)
 {
-	uint32_t until = session_slots_high(s) + TOUCH_AHEAD;
+	uint32_t until = process_slots_high(s->process) + TOUCH_AHEAD;
 
-	if (until > s->layout.slot_count)
-		until = s->layout.slot_count;
+	if (until > s->process->layout.slot_count)
+		until = s->process->layout.slot_count;
 	for (; s->touched < until; s->touched++) {
-		const uint8_t *slot = (const uint8_t *)session_slot(s, s->touched);
+		const uint8_t *slot = (const uint8_t *)process_slot(s->process, s->touched);
 
 		if (s->touched >= TOUCH_AHEAD && !was_in_use(s, s->touched - TOUCH_AHEAD))
 			return;
 		session_drain_touch(slot);
-		session_drain_touch(slot + s->layout.samples_offset);
-		session_drain_touch(slot + s->layout.events_offset);
+		session_drain_touch(slot + s->process->layout.samples_offset);
+		session_drain_touch(slot + s->process->layout.events_offset);
 	}
 }
 
@@ -60,7 +53,8 @@ void session_mark(struct session *s, uint32_t index)
 {
 	uint32_t block = index / WEFT_SESSION_BLOCK_SLOTS;
 
-	__atomic_fetch_or(&s->base->fresh[block / 64], UINT64_C(1) << block % 64, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&s->process->base->fresh[block / 64], UINT64_C(1) << block % 64,
+			  __ATOMIC_RELAXED);
 }
 
 /* The counts go on, but the new owner's ring begins at 0. */
@@ -70,7 +64,7 @@ static struct ring_tally tally_on(const struct ring_tally *before, const struct 
 	return (struct ring_tally){
 		.delivered = before->delivered,
 		.refused = before->refused,
-		.stolen = __atomic_load_n(&slot->counters[stolen], __ATOMIC_RELAXED),
+		.stolen = load_relaxed(&slot->counters[stolen]),
 	};
 }
 
@@ -82,39 +76,39 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
 
-	if (reader->generation == generation)
+	if (reader->who.generation == generation)
 		return;
 	session_end_thread(pass, index);
 	*reader = (struct slot_reader){
-		.generation = generation,
+		.who = {.generation = generation,
+			.tid = load_relaxed(&slot->thread.tid),
+			.claimed_ns = load_relaxed(&slot->thread.claimed_ns)},
 		.closed_generation = reader->closed_generation,
 		.samples = tally_on(&reader->samples, slot, WEFT_COUNTER_LOST_STOLEN),
 		.events = tally_on(&reader->events, slot, WEFT_COUNTER_EVENTS_STOLEN),
 		.reaped = reader->reaped,
-		.tid = __atomic_load_n(&slot->thread.tid, __ATOMIC_RELAXED),
-		.claimed_ns = __atomic_load_n(&slot->thread.claimed_ns, __ATOMIC_RELAXED),
 	};
 	s->open_threads++;
 }
 
 void session_punch(struct session *s, uint32_t index, uint32_t from)
 {
-	uint64_t at = s->layout.slots_offset + index * s->layout.slot_stride;
+	uint64_t at = s->process->layout.slots_offset + index * s->process->layout.slot_stride;
 
 	fallocate(s->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(at + from),
-		  (off_t)(s->layout.slot_stride - from));
+		  (off_t)(s->process->layout.slot_stride - from));
 }
 
 int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(session_state(s, index), &from, to, 0, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
+	return __atomic_compare_exchange_n(process_slot_state(s->process, index), &from, to, 0,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
 /* model: FREE, HINT */
 void session_free_slot(struct session *s, uint32_t index, uint64_t from)
 {
-	uint64_t *bits = weft_session_free_bits(s->base, &s->layout);
+	uint64_t *bits = weft_session_free_bits(s->process->base, &s->process->layout);
 	uint64_t to = WEFT_STATE_WORD(WEFT_GENERATION_OF(from), WEFT_SLOT_FREE);
 
 	if (session_state_changes(s, index, from, to))
@@ -126,7 +120,7 @@ static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t generation = reader->generation;
+	uint64_t generation = reader->who.generation;
 	int killed = pass->last == DRAIN_GONE || reader->reaped;
 
 	session_end_thread(pass, index);
@@ -158,13 +152,15 @@ static void drain_live(struct pass *pass, uint32_t index, uint64_t seen, struct 
 	struct session *s = pass->session;
 	struct slot_reader *reader = &s->readers[index];
 
-	if (reader->generation == WEFT_GENERATION_OF(seen) && session_rings_are_empty(reader, slot))
+	if (reader->who.generation == WEFT_GENERATION_OF(seen) &&
+	    session_rings_are_empty(reader, slot))
 		return;
 	if (!session_state_changes(s, index, seen, seen | WEFT_SLOT_HELD))
 		return;
 	begin_reader(pass, index, WEFT_GENERATION_OF(seen), slot);
 	session_drain_rings(pass, index, slot);
-	__atomic_and_fetch(session_state(s, index), ~(uint64_t)WEFT_SLOT_HELD, __ATOMIC_RELEASE);
+	__atomic_and_fetch(process_slot_state(s->process, index), ~(uint64_t)WEFT_SLOT_HELD,
+			   __ATOMIC_RELEASE);
 }
 
 /* The process is gone, and the thread that was claiming the slot has written nothing yet. */
@@ -177,12 +173,12 @@ static void close_opening(struct pass *pass, uint32_t index, struct weft_slot *s
 static void drain_slot(struct pass *pass, uint32_t index)
 {
 	struct session *s = pass->session;
-	uint64_t *word = session_state(s, index);
-	uint64_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+	uint64_t *word = process_slot_state(s->process, index);
+	uint64_t seen = load_acquire(word);
 	uint64_t generation = WEFT_GENERATION_OF(seen);
 	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
 	enum weft_slot_state state = WEFT_STATE_OF(seen);
-	struct weft_slot *slot = session_slot(s, index);
+	struct weft_slot *slot = process_slot(s->process, index);
 
 	if (generation == 0 || state == WEFT_SLOT_FREE || state > WEFT_SLOT_DRAINING)
 		return;
@@ -204,10 +200,10 @@ static void drain_slot(struct pass *pass, uint32_t index)
 /* What is new from here on sets the bit again. Pairs with weft_rt_mark(). */
 static void drain_fresh(struct pass *pass, uint32_t high)
 {
-	struct weft_session_header *h = pass->session->base;
+	struct weft_session_header *h = pass->session->process->base;
 
 	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++) {
-		uint64_t bits = __atomic_load_n(&h->fresh[i], __ATOMIC_RELAXED);
+		uint64_t bits = load_relaxed(&h->fresh[i]);
 
 		if (bits)
 			bits = __atomic_exchange_n(&h->fresh[i], 0, __ATOMIC_ACQUIRE);
@@ -227,7 +223,7 @@ static void drain_every_slot(struct pass *pass, uint32_t high)
 
 	s->drained_ns = pass->now_ns;
 	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++)
-		__atomic_exchange_n(&s->base->fresh[i], 0, __ATOMIC_ACQUIRE);
+		__atomic_exchange_n(&s->process->base->fresh[i], 0, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < high; i++)
 		drain_slot(pass, i);
 }
@@ -235,9 +231,9 @@ static void drain_every_slot(struct pass *pass, uint32_t high)
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode)
 {
 	struct pass pass = {.session = s, .queue = q, .last = (int)mode, .now_ns = clock_mono_ns()};
-	uint32_t high = session_slots_high(s);
+	uint32_t high = process_slots_high(s->process);
 
-	__atomic_store_n(&s->base->drained_ns, pass.now_ns, __ATOMIC_RELAXED);
+	store_relaxed(&s->process->base->drained_ns, pass.now_ns);
 	session_events_read(s);
 	session_events_tell(s, q);
 	if (mode == DRAIN_RUNNING)

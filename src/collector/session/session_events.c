@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Samples by their rows: what they are called everywhere, and in a file with inline context. */
-static const char *const sample_names[] = {
+const char *const session_sample_names[] = {
 	[WEFT_EVENT_ROW_CPU] = RECORDING_EXECUTION_SAMPLE,
 	[WEFT_EVENT_ROW_WALL] = RECORDING_WALL_SAMPLE,
 };
@@ -22,30 +22,31 @@ static const char *const inline_names[] = {
 
 static struct weft_event_row *session_events_row_of(const struct session *s, uint32_t number)
 {
-	return (struct weft_event_row *)(void *)((uint8_t *)s->base + s->layout.event_area_offset +
+	return (struct weft_event_row *)(void *)((uint8_t *)s->process->base +
+						 s->process->layout.event_area_offset +
 						 (size_t)number * WEFT_EVENT_ROW_BYTES);
 }
 
 static void publish_text(const struct session *s)
 {
-	uint8_t *area = (uint8_t *)s->base + s->layout.event_area_offset;
+	uint8_t *area = (uint8_t *)s->process->base + s->process->layout.event_area_offset;
 
 	settings_text_publish(&s->events.text, (void *)(area + WEFT_EVENT_ROWS_BYTES));
 }
 
 /* ---- rows */
 
-static void show_type(const struct session *s, const struct event_type *t)
+static void show_type(const struct session *s, const struct session_type *t)
 {
-	event_row_fill(session_events_row_of(s, t->number), &t->settings, t->flags,
+	event_row_fill(session_events_row_of(s, t->def->number), &t->settings, t->def->flags,
 		       tsc_clock_hz(s->event_options.clock), !s->events.is_off);
 }
 
 static void show_types(const struct session *s)
 {
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i])
-			show_type(s, s->events.type[i]);
+		if (s->events.type[i].def)
+			show_type(s, &s->events.type[i]);
 }
 
 /* Of a row of samples. */
@@ -53,8 +54,7 @@ static void session_events_show_flags(const struct session *s, uint32_t number, 
 {
 	if (s->events.is_off)
 		flags = 0;
-	__atomic_store_n(&session_events_row_of(s, number)->flags, flags | WEFT_EVENT_SET,
-			 __ATOMIC_RELEASE);
+	store_release(&session_events_row_of(s, number)->flags, flags | WEFT_EVENT_SET);
 }
 
 /* The CPU timer ticks for the samples of the file, and for the wall engine. */
@@ -76,7 +76,7 @@ static uint32_t cpu_row_flags(const struct session *s)
 	return flags;
 }
 
-static enum samples_choice wall_choice(const struct event_settings *s)
+enum samples_choice samples_choice_of(const struct event_settings *s)
 {
 	if (!s->enabled)
 		return SAMPLES_NONE;
@@ -89,7 +89,7 @@ static void show_samples(struct session *s)
 
 	session_events_show_flags(s, WEFT_EVENT_ROW_CPU, cpu_row_flags(s));
 	session_events_show_flags(s, WEFT_EVENT_ROW_WALL, event_row_flags(wall, 0, 1));
-	__atomic_store_n(&s->process->wall_asked, wall_choice(wall), __ATOMIC_RELAXED);
+	store_relaxed(&s->process->wall_asked, samples_choice_of(wall));
 }
 
 /* By the name that they have everywhere, then by the one that they have in this file. */
@@ -103,7 +103,8 @@ static void settle_samples(struct session *s)
 		uint32_t wrong;
 
 		if (text->text)
-			weft_settings_apply(&settings, sample_names[row], text->text, text->bytes);
+			weft_settings_apply(&settings, session_sample_names[row], text->text,
+					    text->bytes);
 		if (text->text && s->event_options.has_inline_context)
 			weft_settings_apply(&settings, inline_names[row], text->text, text->bytes);
 		wrong = (uint32_t)weft_settings_settle(&settings, 0) |
@@ -117,7 +118,7 @@ static void settle_samples(struct session *s)
 
 static const struct event_type *known_type(const struct session *s, uint32_t number)
 {
-	return s->events.type && number < WEFT_EVENT_TYPES_MAX ? s->events.type[number] : NULL;
+	return s->events.type && number < WEFT_EVENT_TYPES_MAX ? s->events.type[number].def : NULL;
 }
 
 /* The type is off from now on, so that the program makes no events that nobody takes. */
@@ -126,51 +127,55 @@ static void refuse_type(struct session *s, uint32_t number)
 	s->events.types_refused++;
 	if (number >= WEFT_EVENT_ROW_FIRST && number < WEFT_EVENT_TYPES_MAX &&
 	    !known_type(s, number))
-		__atomic_store_n(&session_events_row_of(s, number)->flags, 0, __ATOMIC_RELEASE);
+		store_release(&session_events_row_of(s, number)->flags, 0);
 }
 
-static void settle_type(struct session *s, struct event_type *t, int *wrong)
+static void settle_type(struct session *s, struct session_type *t, int *wrong)
 {
-	t->settings = event_type_settle(t, s->events.text.text, s->events.text.bytes, wrong);
+	t->settings = event_type_settle(t->def, s->events.text.text, s->events.text.bytes, wrong);
 }
 
 static void session_events_take_type(void *arg, const struct weft_log_record *record,
 				     const uint8_t *data)
 {
 	struct session *s = arg;
-	struct event_type *t;
+	struct session_type *t;
+	struct event_type *def;
 	int wrong;
 
 	if (record->type != WEFT_LOG_EVENT_TYPE)
 		return;
 	if (!s->events.type)
-		s->events.type = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct event_type *));
-	if (!s->events.type || event_type_new(&t, record->id, data, record->data_bytes)) {
+		s->events.type = calloc(WEFT_EVENT_TYPES_MAX, sizeof(struct session_type));
+	if (!s->events.type || event_type_new(&def, record->id, data, record->data_bytes)) {
 		refuse_type(s, record->id);
 		return;
 	}
-	if (s->events.type[t->number]) { /* never given again */
-		event_type_free(t);
+	t = &s->events.type[def->number];
+	if (t->def) { /* never given again */
+		event_type_free(def);
 		refuse_type(s, record->id);
 		return;
 	}
+	t->def = def;
 	settle_type(s, t, &wrong);
-	s->events.type[t->number] = t;
 	s->events.untold++;
 	show_type(s, t);
 }
 
 void session_events_read(struct session *s)
 {
-	const struct weft_session_header *h = s->base;
-	uint64_t head = __atomic_load_n(&h->dict_head, __ATOMIC_ACQUIRE);
+	const struct weft_session_header *h = s->process->base;
+	uint64_t head = load_acquire(&h->dict_head);
 
-	if (head == s->events.log_position || s->events.log_position == s->layout.dict_bytes)
+	if (head == s->events.log_position ||
+	    s->events.log_position == s->process->layout.dict_bytes)
 		return;
 	/* The worker reads the log, too, and counts that it is malformed. */
-	if (log_read((const uint8_t *)s->base + s->layout.dict_offset, s->layout.dict_bytes, head,
-		     &s->events.log_position, session_events_take_type, s))
-		s->events.log_position = s->layout.dict_bytes;
+	if (log_read((const uint8_t *)s->process->base + s->process->layout.dict_offset,
+		     s->process->layout.dict_bytes, head, &s->events.log_position,
+		     session_events_take_type, s))
+		s->events.log_position = s->process->layout.dict_bytes;
 }
 
 /* ---- telling the worker */
@@ -189,12 +194,12 @@ static void push_word(struct session *s, struct queue *q, const struct type_word
 	queue_push(q, b);
 }
 
-static void tell_type(struct session *s, struct queue *q, struct event_type *t, int wrong)
+static void tell_type(struct session *s, struct queue *q, struct session_type *t, int wrong)
 {
 	struct type_word word = {
-		.number = t->number, .wrong_select = wrong != 0, .settings = t->settings};
+		.number = t->def->number, .wrong_select = wrong != 0, .settings = t->settings};
 
-	push_word(s, q, &word, t->is_told ? NULL : t);
+	push_word(s, q, &word, t->is_told ? NULL : t->def);
 	s->events.untold -= !t->is_told;
 	t->is_told = 1;
 }
@@ -218,9 +223,9 @@ void session_events_tell(struct session *s, struct queue *q)
 		tell_sample(s, q, WEFT_EVENT_ROW_WALL);
 	}
 	for (size_t i = 0; s->events.untold && i < WEFT_EVENT_TYPES_MAX; i++) {
-		struct event_type *t = s->events.type[i];
+		struct session_type *t = &s->events.type[i];
 
-		if (!t || t->is_told)
+		if (!t->def || t->is_told)
 			continue;
 		settle_type(s, t, &wrong);
 		tell_type(s, q, t, wrong);
@@ -256,7 +261,7 @@ int session_events_begin(struct session *s, const struct event_options *o)
 void session_events_free(struct session *s)
 {
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		event_type_free(s->events.type[i]);
+		event_type_free(s->events.type[i].def);
 	free(s->events.type);
 	settings_text_free(&s->events.text);
 }
@@ -273,7 +278,7 @@ void session_events_off(struct session *s)
 void session_events_clock(struct session *s)
 {
 	const struct tsc_clock *c = s->event_options.clock;
-	struct weft_session_header *h = s->base;
+	struct weft_session_header *h = s->process->base;
 	uint64_t hz = c->is_usable ? tsc_clock_hz(c) : 0;
 
 	if (!hz) {
@@ -281,8 +286,8 @@ void session_events_clock(struct session *s)
 				   __ATOMIC_RELEASE);
 		return;
 	}
-	__atomic_store_n(&h->tsc_hz, hz, __ATOMIC_RELAXED);
-	if (!(__atomic_load_n(&h->features, __ATOMIC_RELAXED) & WEFT_FEATURE_CLOCKSOURCE_TSC))
+	store_relaxed(&h->tsc_hz, hz);
+	if (!(load_relaxed(&h->features) & WEFT_FEATURE_CLOCKSOURCE_TSC))
 		show_types(s);
 	__atomic_or_fetch(&h->features, WEFT_FEATURE_CLOCKSOURCE_TSC, __ATOMIC_RELEASE);
 }
@@ -304,11 +309,11 @@ static void set_samples(struct session *s, struct queue *q,
 		if (has_changed || s->events.warned >> row & 1)
 			tell_sample(s, q, row);
 		if (has_changed)
-			changed(arg, sample_names[row]);
+			changed(arg, session_sample_names[row]);
 	}
 }
 
-static int session_events_set_type(struct session *s, struct queue *q, struct event_type *t)
+static int session_events_set_type(struct session *s, struct queue *q, struct session_type *t)
 {
 	struct event_settings before = t->settings;
 	int wrong, has_changed;
@@ -336,8 +341,8 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 	session_events_tell(s, q);
 	set_samples(s, q, changed, arg);
 	for (size_t i = 0; s->events.type && i < WEFT_EVENT_TYPES_MAX; i++)
-		if (s->events.type[i] && session_events_set_type(s, q, s->events.type[i]))
-			changed(arg, s->events.type[i]->name);
+		if (s->events.type[i].def && session_events_set_type(s, q, &s->events.type[i]))
+			changed(arg, s->events.type[i].def->name);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #ifndef WEFT_COLLECTOR_SESSION_EVENTS_H
 #define WEFT_COLLECTOR_SESSION_EVENTS_H
 
+#include "collector/process/process.h"
 #include "collector/session/event_types.h"
 #include "collector/session/settings_text.h"
 #include "collector/session/tsc_clock.h"
@@ -23,8 +24,14 @@ enum record_fault {
 	RECORD_MISTIMED,  /* newer than the clock after it was read, or older than the process */
 };
 
+struct session_type {
+	struct event_type *def; /* NULL = no such type */
+	struct event_settings settings;
+	int is_told; /* the worker has heard of it */
+};
+
 struct session_events {
-	struct event_type **type; /* [WEFT_EVENT_TYPES_MAX]; NULL = there are none yet */
+	struct session_type *type; /* [WEFT_EVENT_TYPES_MAX]; NULL = there are none yet */
 	uint64_t log_position;
 	uint64_t types_refused;
 	size_t untold;             /* types that the worker has not heard of */
@@ -68,6 +75,12 @@ int session_events_set(struct session *s, struct queue *q, const char *lines, si
 
 /* Tell the program which clock it is to use. */
 void session_events_clock(struct session *s);
+
+/* Names of the types of samples, by row. */
+extern const char *const session_sample_names[];
+
+/* Which samples a row's settings ask for. */
+enum samples_choice samples_choice_of(const struct event_settings *s);
 
 /* Is an event what it must be? Fills in what stands before it. */
 enum record_fault session_event_fault(struct checked_event *event, struct session *s);

@@ -3,7 +3,6 @@
 #ifndef WEFT_COLLECTOR_SESSION_PRIVATE_H
 #define WEFT_COLLECTOR_SESSION_PRIVATE_H
 
-#include "base/session_layout.h"
 #include "collector/session/session.h"
 
 /* One of its rings. */
@@ -14,15 +13,13 @@ struct ring_tally {
 
 /* What the collector remembers of a slot: positions live here, not in shared memory. */
 struct slot_reader {
-	uint64_t generation;        /* whose books these are; 0 = nobody's yet */
+	struct batch_thread who;    /* whose books these are; generation 0 = nobody's yet */
 	uint64_t closed_generation; /* the newest whose books are closed */
 	struct ring_tally samples, events;
-	uint64_t claimed_ns, named_ns, name_pause_ns;
-	int32_t tid;
+	uint64_t named_ns, name_pause_ns;
 	uint32_t reaped;    /* its thread, or one before, was found gone */
 	uint32_t idle;      /* was FREE when it was looked at */
 	uint32_t announced; /* a batch of it was queued */
-	char name[64];
 };
 
 /* One pass over a session's slots. */
@@ -56,31 +53,15 @@ enum record_fault fault_of_event(struct checked_event *event, struct session *s)
 /* Can something that was read just now have that time? */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s);
 
-static inline struct weft_slot *session_slot(const struct session *s, uint32_t index)
-{
-	return weft_session_slot(s->base, &s->layout, index);
-}
-
-/* The slot's state word. */
-static inline uint64_t *session_state(const struct session *s, uint32_t index)
-{
-	return &weft_session_states(s->base, &s->layout)[index];
-}
-
 /* In session.c. Of @p, with no memory yet; NULL: out of memory. */
 struct session *session_of(struct process *p);
 /* Map the memfd, whose layout is known, and make room for readers. 0 or -ENOMEM. */
 int session_map(struct session *s);
 /* What every recording has in the header: the clocks of this moment, and the settings. */
 void session_write_settings(struct session *s, const struct session_settings *settings);
-/* Begin events, and tell the process where its session is. 0, or -errno: then it is unmapped. */
-int session_hand_over(struct session *s, const struct session_settings *settings);
-
 /* Touch the control page and each ring's first page of the next few slots, so that their
  * first use costs the target no page allocation. */
 void session_touch_ahead(struct session *s);
-
-uint32_t session_slots_high(const struct session *s); /* as the target says, held to slot_count */
 
 void session_mark(struct session *s, uint32_t index); /* it is looked at in the next pass */
 

@@ -29,20 +29,6 @@ struct slot_ring {
 	enum batch_kind kind; /* BATCH_SAMPLES or BATCH_EVENTS */
 };
 
-static void read_comm(const struct session *s, struct slot_reader *reader)
-{
-	char path[48];
-	size_t bytes = 0;
-	char *text;
-
-	snprintf(path, sizeof(path), "task/%d/comm", (int)reader->tid);
-	text = process_read_own(s->process, path, &bytes);
-	if (text)
-		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)strcspn(text, "\n"),
-			 text);
-	free(text);
-}
-
 /* The name that the thread was given since its claim; "" = none, or it changes all the time.
  * Pairs: put_name() (src/runtime/hooks/hook_name.c). */
 static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given_name) + 1])
@@ -51,9 +37,9 @@ static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given
 
 	name[0] = name[sizeof(words)] = 0;
 	for (int tries = 0; tries < 3; tries++) {
-		words[0] = __atomic_load_n(&slot->given_name[0], __ATOMIC_ACQUIRE);
-		words[1] = __atomic_load_n(&slot->given_name[1], __ATOMIC_ACQUIRE);
-		again = __atomic_load_n(&slot->given_name[0], __ATOMIC_RELAXED);
+		words[0] = load_acquire(&slot->given_name[0]);
+		words[1] = load_acquire(&slot->given_name[1]);
+		again = load_relaxed(&slot->given_name[0]);
 		if (words[0] && words[0] == again) {
 			memcpy(name, words, sizeof(words));
 			return;
@@ -72,7 +58,7 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 
 	slot_name(slot, name);
 	if (name[0]) {
-		memcpy(reader->name, name, sizeof(name));
+		memcpy(reader->who.name, name, sizeof(name));
 		return;
 	}
 	if (pass->now_ns - reader->named_ns < reader->name_pause_ns)
@@ -82,10 +68,11 @@ static void refresh_name(const struct pass *pass, struct slot_reader *reader,
 		reader->name_pause_ns ? reader->name_pause_ns * 2 : NAME_PAUSE_MIN_NS;
 	if (reader->name_pause_ns > NAME_PAUSE_MAX_NS)
 		reader->name_pause_ns = NAME_PAUSE_MAX_NS;
-	read_comm(pass->session, reader);
-	if (!reader->name[0]) /* the name of its birth is most often its creator's */
-		snprintf(reader->name, sizeof(reader->name), "%.*s", (int)sizeof(slot->name),
-			 slot->name);
+	process_thread_name(pass->session->process, reader->who.tid, reader->who.name,
+			    sizeof(reader->who.name));
+	if (!reader->who.name[0]) /* the name of its birth is most often its creator's */
+		snprintf(reader->who.name, sizeof(reader->who.name), "%.*s",
+			 (int)sizeof(slot->name), slot->name);
 }
 
 static struct batch *thread_batch(const struct session *s, enum batch_kind kind, uint32_t index,
@@ -95,11 +82,8 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
 
 	if (!b)
 		return NULL;
+	b->thread = reader->who;
 	b->thread.slot = index;
-	b->thread.tid = reader->tid;
-	b->thread.generation = reader->generation;
-	b->thread.claimed_ns = reader->claimed_ns;
-	memcpy(b->thread.name, reader->name, sizeof(b->thread.name));
 	return b;
 }
 
@@ -107,7 +91,7 @@ static struct batch *thread_batch(const struct session *s, enum batch_kind kind,
  * as many records as the producer says, if that many could have been there. */
 static void session_rings_refuse(struct slot_ring *ring, uint64_t before)
 {
-	uint64_t written = __atomic_load_n(&ring->reader.producer->written, __ATOMIC_RELAXED);
+	uint64_t written = load_relaxed(&ring->reader.producer->written);
 	uint64_t lost =
 		written - ring->reader.delivered - ring->tally->refused - ring->tally->stolen;
 	uint64_t possible = (ring->reader.tail - before) / sizeof(struct weft_record);
@@ -191,7 +175,7 @@ static void release_ring(struct slot_ring *ring)
 {
 	ring->tally->tail = ring->reader.tail;
 	ring->tally->delivered = ring->reader.delivered;
-	__atomic_store_n(&ring->reader.consumer->refused, ring->tally->refused, __ATOMIC_RELAXED);
+	store_relaxed(&ring->reader.consumer->refused, ring->tally->refused);
 	ring_reader_release(&ring->reader);
 }
 
@@ -201,7 +185,7 @@ static uint64_t pending_of(const struct slot_ring *ring)
 	const struct ring_reader *r = &ring->reader;
 	uint64_t pending = ring_reader_pending(r);
 
-	return pending ? pending : __atomic_load_n(&r->producer->head, __ATOMIC_RELAXED) != r->tail;
+	return pending ? pending : load_relaxed(&r->producer->head) != r->tail;
 }
 
 static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot *slot,
@@ -229,7 +213,7 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 	b = thread_batch(s, ring->kind, index, reader, batch_room(ring, pending));
 	if (!b)
 		return 0;
-	fill_batch(pass, reader->generation, ring, b, pending);
+	fill_batch(pass, reader->who.generation, ring, b, pending);
 	release_ring(ring);
 	*ring->taken += ring->tally->delivered - delivered;
 	if (b->bytes == 0) {
@@ -242,51 +226,45 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 	return 1;
 }
 
-static int drain_samples(struct pass *pass, uint32_t index, struct weft_slot *slot)
+/* No record of an event is longer than half the ring. */
+static int drain_kind(struct pass *pass, uint32_t index, struct weft_slot *slot,
+		      enum batch_kind kind)
 {
 	struct session *s = pass->session;
+	const struct weft_session_header *layout = &s->process->layout;
+	struct slot_reader *reader = &s->readers[index];
+	int is_events = kind == BATCH_EVENTS;
 	struct slot_ring ring = {
-		.tally = &s->readers[index].samples,
-		.invalid = &s->invalid,
-		.mistimed = &s->mistimed,
-		.taken = &pass->result.samples,
-		.largest = &pass->result.largest,
-		.record_max = SAMPLE_MAX,
-		.kind = BATCH_SAMPLES,
+		.tally = is_events ? &reader->events : &reader->samples,
+		.invalid = is_events ? &s->events_invalid : &s->invalid,
+		.mistimed = is_events ? &s->events_mistimed : &s->mistimed,
+		.taken = is_events ? &pass->result.events : &pass->result.samples,
+		.largest = is_events ? NULL : &pass->result.largest,
+		.record_max = is_events ? layout->events_bytes / 2 + 64 : SAMPLE_MAX,
+		.kind = kind,
 	};
 
-	ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
-			 (const uint8_t *)slot + s->layout.samples_offset, s->layout.samples_bytes);
-	return drain_ring(pass, index, slot, &ring);
-}
-
-/* No record is longer than half the ring. */
-static int drain_events(struct pass *pass, uint32_t index, struct weft_slot *slot)
-{
-	struct session *s = pass->session;
-	struct slot_ring ring = {
-		.tally = &s->readers[index].events,
-		.invalid = &s->events_invalid,
-		.mistimed = &s->events_mistimed,
-		.taken = &pass->result.events,
-		.record_max = s->layout.events_bytes / 2 + 64,
-		.kind = BATCH_EVENTS,
-	};
-
-	ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
-			 (const uint8_t *)slot + s->layout.events_offset, s->layout.events_bytes);
+	if (is_events)
+		ring_reader_open(&ring.reader, &slot->events_p, &slot->events_c,
+				 (const uint8_t *)slot + layout->events_offset,
+				 layout->events_bytes);
+	else
+		ring_reader_open(&ring.reader, &slot->samples_p, &slot->samples_c,
+				 (const uint8_t *)slot + layout->samples_offset,
+				 layout->samples_bytes);
 	return drain_ring(pass, index, slot, &ring);
 }
 
 int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
-	return drain_samples(pass, index, slot) && drain_events(pass, index, slot);
+	return drain_kind(pass, index, slot, BATCH_SAMPLES) &&
+	       drain_kind(pass, index, slot, BATCH_EVENTS);
 }
 
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)
 {
-	return reader->samples.tail == __atomic_load_n(&slot->samples_p.head, __ATOMIC_RELAXED) &&
-	       reader->events.tail == __atomic_load_n(&slot->events_p.head, __ATOMIC_RELAXED);
+	return reader->samples.tail == load_relaxed(&slot->samples_p.head) &&
+	       reader->events.tail == load_relaxed(&slot->events_p.head);
 }
 
 void session_end_thread(const struct pass *pass, uint32_t index)
@@ -297,7 +275,7 @@ void session_end_thread(const struct pass *pass, uint32_t index)
 
 	process_tell_words(pass->session->process, index, &words);
 	if (!reader->announced) {
-		session_account_end(pass->session, reader->tid, words.cpu_ns);
+		session_account_end(pass->session, reader->who.tid, words.cpu_ns);
 		return;
 	}
 	b = thread_batch(pass->session, BATCH_THREAD_END, index, reader, 0);

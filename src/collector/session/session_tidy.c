@@ -26,7 +26,7 @@ static void reap(struct session *s, const struct gone_slot *g)
 	s->readers[g->slot].reaped = 1;
 	session_mark(s, g->slot);
 	s->reaped++;
-	__atomic_sub_fetch(&s->base->slots_used, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&s->process->base->slots_used, 1, __ATOMIC_RELAXED);
 }
 
 static void reap_all(struct session *s)
@@ -45,10 +45,10 @@ static void reap_all(struct session *s)
 static int tidy_slot(struct session *s, uint32_t index)
 {
 	struct slot_reader *reader = &s->readers[index];
-	uint64_t seen = __atomic_load_n(session_state(s, index), __ATOMIC_ACQUIRE);
+	uint64_t seen = load_acquire(process_slot_state(s->process, index));
 	uint64_t generation = WEFT_GENERATION_OF(seen);
 	uint64_t draining = WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING);
-	const struct weft_slot *slot = session_slot(s, index);
+	const struct weft_slot *slot = process_slot(s->process, index);
 
 	if (WEFT_STATE_OF(seen) != WEFT_SLOT_FREE || !generation || index < WARM_SLOTS ||
 	    reader->closed_generation != generation || reader->idle == 2)
@@ -64,7 +64,7 @@ static int tidy_slot(struct session *s, uint32_t index)
 
 void session_tidy(struct session *s, uint64_t now_ns)
 {
-	uint32_t high = session_slots_high(s), punches = 0;
+	uint32_t high = process_slots_high(s->process), punches = 0;
 
 	reap_all(s);
 	if (now_ns - s->tidied_ns < PAUSE_NS)

@@ -2,6 +2,8 @@
 /* The settings of a recording as text: see settings_text.h. */
 #include "collector/session/settings_text.h"
 
+#include "base/atomic.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,12 +93,12 @@ void settings_text_free(struct settings_text *t)
 /* Pairs with the reader in the program, which reads again if seq is odd, or has changed. */
 void settings_text_publish(const struct settings_text *t, struct weft_event_text *to)
 {
-	uint64_t seq = __atomic_load_n(&to->seq, __ATOMIC_RELAXED) | 1;
+	uint64_t seq = load_relaxed(&to->seq) | 1;
 
-	__atomic_store_n(&to->seq, seq, __ATOMIC_RELAXED);
+	store_relaxed(&to->seq, seq);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&to->bytes, (uint32_t)t->bytes, __ATOMIC_RELAXED);
+	store_relaxed(&to->bytes, (uint32_t)t->bytes);
 	if (t->bytes)
 		memcpy(to + 1, t->text, t->bytes);
-	__atomic_store_n(&to->seq, seq + 1, __ATOMIC_RELEASE);
+	store_release(&to->seq, seq + 1);
 }

@@ -2,6 +2,7 @@
 /* Ticks of the TSC as CLOCK_MONOTONIC: see tsc_clock.h. */
 #include "collector/session/tsc_clock.h"
 
+#include "base/array.h"
 #include "collector/process/clock.h"
 #include "proc/proc_text.h"
 
@@ -112,22 +113,6 @@ static uint64_t on_line(const struct tsc_anchor *a, const struct tsc_anchor *b, 
 	return moved > a->mono_ns ? 0 : a->mono_ns - (uint64_t)moved;
 }
 
-/* The first anchor behind @tsc; count: there is none. */
-static size_t behind(const struct tsc_clock *c, uint64_t tsc)
-{
-	size_t low = 0, high = c->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->anchor[middle].tsc > tsc)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
-}
-
 /* Between two neighbours, which may lie near, their errors would make the rate wrong. */
 static const struct tsc_anchor *some_time_before(const struct tsc_clock *c)
 {
@@ -146,7 +131,8 @@ int tsc_clock_ns(const struct tsc_clock *c, uint64_t tsc, uint64_t *out_ns)
 	if (c->count < 2)
 		return -EINVAL;
 	last = &c->anchor[c->count - 1];
-	next = behind(c, tsc);
+	next = array_upto(c->anchor, c->count, sizeof(*last), offsetof(struct tsc_anchor, tsc),
+			  tsc);
 	if (next == 0)
 		*out_ns = on_line(&c->anchor[0], last, tsc);
 	else if (next == c->count)

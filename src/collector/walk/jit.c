@@ -98,17 +98,6 @@ static int64_t jit_start_of(int proc_fd)
 	       ticks / second * SECOND_NS + ticks % second * (SECOND_NS / second);
 }
 
-static void jit_owner_read(struct jit_owner *o, int root_fd, int proc_fd, pid_t inside_pid)
-{
-	*o = (struct jit_owner){
-		.root_fd = root_fd,
-		.proc_fd = proc_fd,
-		.inside_pid = inside_pid,
-		.uid = proc_fd >= 0 ? user_of(proc_fd) : (uid_t)-1,
-		.started_ns = proc_fd >= 0 ? jit_start_of(proc_fd) : 0,
-	};
-}
-
 /* A process may give up its privileges after its start, or after it has made the file. */
 static int owns(const struct jit_owner *o, uid_t uid)
 {
@@ -219,7 +208,13 @@ struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid, const struct map
 	if (!j)
 		return NULL;
 	j->maps = maps;
-	jit_owner_read(&j->owner, root_fd, proc_fd, inside_pid);
+	j->owner = (struct jit_owner){
+		.root_fd = root_fd,
+		.proc_fd = proc_fd,
+		.inside_pid = inside_pid,
+		.uid = proc_fd >= 0 ? user_of(proc_fd) : (uid_t)-1,
+		.started_ns = proc_fd >= 0 ? jit_start_of(proc_fd) : 0,
+	};
 	note_older_map(j);
 	return j;
 }

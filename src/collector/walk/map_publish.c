@@ -30,12 +30,12 @@ static int compare_loaded(const void *a, const void *b)
 	return x->bias < y->bias ? -1 : x->bias > y->bias;
 }
 
-static void list_loaded(struct loads_list *l, const struct process *p)
+static void list_loaded(struct loads_list *l, const struct maps *maps)
 {
 	l->count = 0;
-	l->item = calloc(p->walk->maps.count + 1, sizeof(*l->item));
-	for (size_t i = 0; l->item && i < p->walk->maps.count; i++) {
-		const struct mapping *one = p->walk->maps.item[i];
+	l->item = calloc(maps->count + 1, sizeof(*l->item));
+	for (size_t i = 0; l->item && i < maps->count; i++) {
+		const struct mapping *one = maps->item[i];
 
 		if (one->file && one->has_bias &&
 		    elf_module_is_code_start(one->file->elf, one->offset))
@@ -69,18 +69,6 @@ static void fill_object(struct weft_map_module *out, const struct loads_list *lo
 	out->object_eh = header ? header + one->bias : 0;
 }
 
-static void fill_module(struct weft_map_module *out, const struct loads_list *loaded,
-			const struct mapping *one, uint64_t table)
-{
-	*out = (struct weft_map_module){
-		.start = one->start,
-		.end = one->end,
-		.bias = one->has_bias ? one->bias : 0,
-		.table = table,
-	};
-	fill_object(out, loaded, one);
-}
-
 /* A snapshot holds @most modules: those that the loader knows stay, and the first of the others. */
 static uint32_t cut_list(struct weft_map_module *list, size_t count, uint32_t most)
 {
@@ -102,21 +90,28 @@ static uint32_t cut_list(struct weft_map_module *list, size_t count, uint32_t mo
 static size_t fill_list(struct weft_map_module *list, struct modules *modules, struct process *p,
 			int quick)
 {
+	const struct maps *maps = &p->walk->maps;
 	struct loads_list loaded;
 	size_t pending = 0;
 
-	for (size_t i = 0; i < p->walk->maps.count; i++)
-		if (!p->walk->maps.item[i]->opened)
-			modules_attach(modules, p->walk->maps.item[i], p->root_fd, p->proc_fd);
-	list_loaded(&loaded, p);
-	for (size_t i = 0; i < p->walk->maps.count; i++) {
-		const struct mapping *one = p->walk->maps.item[i];
+	for (size_t i = 0; i < maps->count; i++)
+		if (!maps->item[i]->opened)
+			modules_attach(modules, maps->item[i], p->root_fd, p->proc_fd);
+	list_loaded(&loaded, maps);
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct mapping *one = maps->item[i];
 		uint64_t table = WEFT_TABLE_NONE;
 
 		if (one->file)
 			table = modules_table(modules, one->file, quick);
 		pending += table == WEFT_TABLE_PENDING;
-		fill_module(&list[i], &loaded, one, table);
+		list[i] = (struct weft_map_module){
+			.start = one->start,
+			.end = one->end,
+			.bias = one->has_bias ? one->bias : 0,
+			.table = table,
+		};
+		fill_object(&list[i], &loaded, one);
 	}
 	free(loaded.item);
 	return pending;
@@ -126,34 +121,34 @@ static size_t fill_list(struct weft_map_module *list, struct modules *modules, s
 static size_t map_publish_once(struct modules *modules, const struct tables *tables,
 			       struct process *p, int quick)
 {
-	struct weft_map_module *list = calloc(p->walk->maps.count + 1, sizeof(*list));
+	struct process_walk *w = p->walk;
+	struct weft_map_module *list = calloc(w->maps.count + 1, sizeof(*list));
 	size_t pending;
 	uint32_t count;
 
 	if (!list)
 		return 0;
 	pending = fill_list(list, modules, p, quick);
-	count = cut_list(list, p->walk->maps.count, snapshots_most(&p->walk->snapshots));
-	p->walk->maps.number =
-		snapshots_put(&p->walk->snapshots, list, count, tables->used, p->walk->epoch);
+	count = cut_list(list, w->maps.count, snapshots_most(&w->snapshots));
+	w->maps.number = snapshots_put(&w->snapshots, list, count, tables->used, w->epoch);
 	free(list);
 	return pending;
 }
 
 void map_publish(struct modules *modules, const struct tables *tables, struct process *p)
 {
+	struct process_walk *w = p->walk;
 	size_t refused;
 
-	if (!p->walk->snapshots.header ||
-	    (p->walk->snapshots.number && p->walk->published == p->walk->maps.generation &&
-	     p->walk->published_epoch == p->walk->epoch))
+	if (!w->snapshots.header || (w->snapshots.number && w->published == w->maps.generation &&
+				     w->published_epoch == w->epoch))
 		return;
-	p->walk->published = p->walk->maps.generation;
-	p->walk->published_epoch = p->walk->epoch;
+	w->published = w->maps.generation;
+	w->published_epoch = w->epoch;
 	if (!map_publish_once(modules, tables, p, 1))
 		return;
 	/* every table that can be built is built now: those that are missing found no room */
 	refused = map_publish_once(modules, tables, p, 0);
-	if (refused > p->walk->tables_refused)
-		__atomic_store_n(&p->walk->tables_refused, (uint32_t)refused, __ATOMIC_RELAXED);
+	if (refused > w->tables_refused)
+		store_relaxed(&w->tables_refused, (uint32_t)refused);
 }

@@ -85,8 +85,10 @@ static struct module_file *file_new(const struct modules *m, struct elf_module *
 	return file;
 }
 
-static void file_free(struct module_file *file)
+static void file_free(void *value)
 {
+	struct module_file *file = value;
+
 	if (!file)
 		return;
 	elf_module_free(file->elf);
@@ -97,20 +99,11 @@ static void file_free(struct module_file *file)
 
 void modules_free(struct modules *m)
 {
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *value;
-
 	if (!m)
 		return;
-	while (m->files && map_next(m->files, &cursor, &key, &bytes, &value))
-		file_free((struct module_file *)(uintptr_t)*value);
-	map_free(m->files);
+	map_free_values(m->files, file_free);
 	map_free(m->tables_known);
-	cursor = 0;
-	while (m->codes && map_next(m->codes, &cursor, &key, &bytes, &value))
-		free((struct code *)(uintptr_t)*value);
-	map_free(m->codes);
+	map_free_values(m->codes, free);
 	file_free(m->vdso);
 	free(m);
 }

@@ -55,8 +55,7 @@ static void take_module(void *arg, const struct weft_log_record *record, const u
 
 static void process_walk_read_log(struct process *p)
 {
-	const struct weft_session_header *shared = p->base;
-	uint64_t head = __atomic_load_n(&shared->modules_head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&p->base->modules_head);
 
 	log_read((const uint8_t *)p->base + p->layout.modules_offset, p->layout.modules_bytes, head,
 		 &p->walk->modules_position, take_module, p);
@@ -64,10 +63,8 @@ static void process_walk_read_log(struct process *p)
 
 static uint64_t epoch_now(const struct process *p)
 {
-	const struct weft_session_header *shared = p->base;
-
 	/* Pairs with the release add in weft_modules_epoch_add(): the log is as new. */
-	return __atomic_load_n(&shared->modules_epoch, __ATOMIC_ACQUIRE);
+	return load_acquire(&p->base->modules_epoch);
 }
 
 int process_map_is_stale(const struct process *p)
@@ -93,7 +90,7 @@ static void tell_libraries(struct process *p, const char *text, size_t bytes)
 		return;
 	libraries_follow(now, __atomic_exchange_n(&p->told, NULL, __ATOMIC_ACQUIRE));
 	/* Pairs with the acquire in process_take_libraries(). */
-	__atomic_store_n(&p->told, now, __ATOMIC_RELEASE);
+	store_release(&p->told, now);
 	p->walk->libraries_told = p->walk->maps.generation;
 }
 
@@ -111,46 +108,48 @@ void process_look_libraries(struct process *p)
 static void process_walk_look(struct process *p)
 {
 	uint64_t epoch = epoch_now(p) & ~(uint64_t)UINT32_MAX, now_ns = clock_mono_ns();
-	size_t bytes = p->walk->first_maps_bytes;
-	char *text = p->walk->first_maps;
+	struct process_walk *w = p->walk;
+	size_t bytes = w->first_maps_bytes;
+	char *text = w->first_maps;
 
 	if (text) {
 		epoch = 0;
 		now_ns = p->opened_ns;
 	}
-	p->walk->first_maps = NULL;
-	p->walk->maps.looked_ns = now_ns;
-	if (!text && !p->walk->told_by_log)
+	w->first_maps = NULL;
+	w->maps.looked_ns = now_ns;
+	if (!text && !w->told_by_log)
 		text = process_read_own(p, "maps", &bytes);
 	process_walk_read_log(p);
 	if (text && bytes) {
-		maps_update(&p->walk->maps, text, bytes);
-		if (p->walk->libraries_told != p->walk->maps.generation)
+		maps_update(&w->maps, text, bytes);
+		if (w->libraries_told != w->maps.generation)
 			tell_libraries(p, text, bytes);
-	} else if (p->walk->maps.count == 0) {
+	} else if (w->maps.count == 0) {
 		believe_the_log(p); /* else it is ending, or another program: nothing is new */
 	}
 	free(text);
-	p->walk->epoch = epoch;
-	p->walk->maps_ns = now_ns;
+	w->epoch = epoch;
+	w->maps_ns = now_ns;
 }
 
 /* The first look was taken by the drain thread. */
 int process_look(struct process *p, uint64_t now_ns)
 {
-	uint32_t before = p->walk->maps.generation;
-	uint64_t earned = (now_ns - p->walk->looked_ns) / LOOK_SHARE, start_ns;
+	struct process_walk *w = p->walk;
+	uint32_t before = w->maps.generation;
+	uint64_t earned = (now_ns - w->looked_ns) / LOOK_SHARE, start_ns;
 
-	p->walk->look_credit_ns += (int64_t)(earned < LOOK_CREDIT_NS ? earned : LOOK_CREDIT_NS);
-	if (p->walk->look_credit_ns > LOOK_CREDIT_NS)
-		p->walk->look_credit_ns = LOOK_CREDIT_NS;
-	p->walk->looked_ns = now_ns;
-	if (!p->walk->first_maps && p->walk->look_credit_ns <= 0) {
+	w->look_credit_ns += (int64_t)(earned < LOOK_CREDIT_NS ? earned : LOOK_CREDIT_NS);
+	if (w->look_credit_ns > LOOK_CREDIT_NS)
+		w->look_credit_ns = LOOK_CREDIT_NS;
+	w->looked_ns = now_ns;
+	if (!w->first_maps && w->look_credit_ns <= 0) {
 		process_walk_read_log(p);
-		return (int)(p->walk->maps.generation - before);
+		return (int)(w->maps.generation - before);
 	}
 	start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	process_walk_look(p);
-	p->walk->look_credit_ns -= (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
-	return (int)(p->walk->maps.generation - before);
+	w->look_credit_ns -= (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
+	return (int)(w->maps.generation - before);
 }

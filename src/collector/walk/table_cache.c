@@ -6,8 +6,8 @@
 #include "base/cache_place.h"
 #include "base/hash.h"
 #include "jfr/common/file.h"
+#include "proc/proc_text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -73,23 +73,6 @@ static uint64_t checksum_of(const struct table_file *file, const struct unwind_t
 
 /* ---- reading */
 
-static int table_cache_read_all(int fd, void *to, uint64_t bytes)
-{
-	uint8_t *at = to;
-
-	while (bytes > 0) {
-		ssize_t n = read(fd, at, bytes);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EBADMSG;
-		at += n;
-		bytes -= (uint64_t)n;
-	}
-	return 0;
-}
-
 static int table_cache_is_ours(int fd, struct stat *st)
 {
 	return fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
@@ -103,7 +86,7 @@ static struct unwind_table *table_cache_read_table(int fd, const struct stat *st
 	struct unwind_table *table;
 	struct table_file head, same;
 
-	if (table_cache_read_all(fd, &head, sizeof(head)))
+	if (file_read_at(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
 		return NULL;
 	same = *wanted;
 	same.table_bytes = head.table_bytes;
@@ -112,7 +95,8 @@ static struct unwind_table *table_cache_read_table(int fd, const struct stat *st
 	    (uint64_t)st->st_size != sizeof(head) + head.table_bytes)
 		return NULL;
 	table = malloc(head.table_bytes);
-	if (table && table_cache_read_all(fd, table, head.table_bytes) == 0 &&
+	if (table &&
+	    file_read_at(fd, table, head.table_bytes, sizeof(head)) == (ssize_t)head.table_bytes &&
 	    checksum_of(&head, table) == head.checksum &&
 	    unwind_table_check(table, head.table_bytes) == 0 && table->bytes == head.table_bytes &&
 	    table->machine == head.machine)
@@ -188,14 +172,11 @@ static int is_left_behind(const char *name, const struct stat *st)
 /* Tables; temporary files of long ago are removed on the way. */
 static void table_cache_list_all(const struct table_cache *c, struct listing *l)
 {
-	int fd = openat(c->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+	DIR *directory = proc_directory(c->fd, ".");
 	const struct dirent *e;
 	struct stat st;
 
 	*l = (struct listing){0};
-	if (!directory && fd >= 0)
-		close(fd);
 	while (directory && (e = readdir(directory))) {
 		if (fstatat(c->fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 			continue;

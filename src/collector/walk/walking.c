@@ -24,14 +24,14 @@
 #error "no such machine yet"
 #endif
 
+/* Of an event's stack; the others only samples have. */
+#define EVENT_STACK_FLAGS                                                                          \
+	(WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK | WEFT_SAMPLE_NO_STACK | WEFT_SAMPLE_STALE_MAP)
+
 /* A stack as it was captured, with a sample or an event: every length was checked. */
 struct captured_stack {
 	uint64_t time_ns;
-	uint16_t flags; /* enum weft_sample_flag */
-	uint8_t kind;   /* enum weft_sample_stack */
-	uint8_t end;    /* enum weft_stack_end */
-	uint32_t register_count, frame_count, map_number, copy_bytes;
-	uint64_t copy_address;
+	struct weft_event_stack head;
 	const uint8_t *bytes; /* registers and the copy, or frames: abi/session.h */
 };
 
@@ -197,19 +197,20 @@ static enum unwind_end walk_outside(struct walk *w, const struct unwind_register
 /* Registers first, then the copy. */
 static enum unwind_end walk_raw(struct walk *w, const struct captured_stack *stack)
 {
-	size_t count = stack->register_count < REGISTERS ? stack->register_count : REGISTERS;
+	size_t count =
+		stack->head.register_count < REGISTERS ? stack->head.register_count : REGISTERS;
 	struct unwind_registers regs = {0};
 	struct unwind_memory memory = {
-		.bytes = stack->bytes + (size_t)stack->register_count * 8,
-		.address = stack->copy_address,
-		.size = stack->copy_bytes,
+		.bytes = stack->bytes + (size_t)stack->head.register_count * 8,
+		.address = stack->head.copy_address,
+		.size = stack->head.copy_bytes,
 	};
 
 	memcpy(regs.r, stack->bytes, count * 8);
 	regs.valid = (UINT64_C(1) << count) - 1;
 	if (count > PC_REGISTER)
 		regs.pc = regs.r[PC_REGISTER];
-	if (!(stack->flags & WEFT_SAMPLE_OUTSIDE))
+	if (!(stack->head.sample_flags & WEFT_SAMPLE_OUTSIDE))
 		return walk_from(w, &regs, &memory);
 	regs.valid = UINT64_C(1) << SP_REGISTER;
 	return walk_outside(w, &regs, &memory);
@@ -227,7 +228,8 @@ static int is_signal_frame(const struct walk *w, uint64_t pc)
 
 static enum unwind_end walking_end_of(const struct captured_stack *stack)
 {
-	return stack->end < UNWIND_END_COUNT ? (enum unwind_end)stack->end : UNWIND_END_NO_RULE;
+	return stack->head.end < UNWIND_END_COUNT ? (enum unwind_end)stack->head.end
+						  : UNWIND_END_NO_RULE;
 }
 
 /* The handler has walked the stack itself. */
@@ -235,9 +237,9 @@ static enum unwind_end take_frames(struct walk *w, const struct captured_stack *
 {
 	int exact = 1;
 
-	w->map_number = stack->map_number;
-	memcpy(w->pc, stack->bytes, stack->frame_count * sizeof(*w->pc));
-	w->count = w->lookups = stack->frame_count;
+	w->map_number = stack->head.map_number;
+	memcpy(w->pc, stack->bytes, stack->head.frame_count * sizeof(*w->pc));
+	w->count = w->lookups = stack->head.frame_count;
 	for (size_t i = 0; i < w->count; i++) {
 		w->lookup[i] = w->pc[i] - !exact;
 		exact = is_signal_frame(w, w->lookup[i]);
@@ -252,20 +254,20 @@ static enum unwind_end take_frames(struct walk *w, const struct captured_stack *
  */
 static void check_frames(struct walk *w, const struct captured_stack *stack, enum unwind_end end)
 {
-	const uint8_t *at = stack->bytes + (size_t)stack->register_count * 8;
-	const uint64_t *pc = (const void *)(at + ((stack->copy_bytes + 7u) & ~7u));
+	const uint8_t *at = stack->bytes + (size_t)stack->head.register_count * 8;
+	const uint64_t *pc = (const void *)(at + ((stack->head.copy_bytes + 7u) & ~7u));
 	enum unwind_end theirs = walking_end_of(stack);
 	int ours_cut = end == UNWIND_END_COPY_LIMIT &&
-		       stack->flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
+		       stack->head.sample_flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK);
 	int theirs_cut = theirs == UNWIND_END_MAX_FRAMES;
 	size_t count = w->count;
 	int equal;
 
-	if (theirs_cut && stack->frame_count < count)
-		count = stack->frame_count;
-	equal = count <= stack->frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
+	if (theirs_cut && stack->head.frame_count < count)
+		count = stack->head.frame_count;
+	equal = count <= stack->head.frame_count && memcmp(pc, w->pc, count * sizeof(*pc)) == 0;
 	if (!ours_cut && !theirs_cut)
-		equal = equal && count == stack->frame_count && end == theirs;
+		equal = equal && count == stack->head.frame_count && end == theirs;
 	w->check = 1 + (equal ? WEFT_COUNTER_CHECK_EQUAL : WEFT_COUNTER_CHECK_DIFFERENT);
 }
 
@@ -290,18 +292,18 @@ static enum unwind_end walk_captured(struct walk *w, const struct captured_stack
 {
 	enum unwind_end end;
 
-	if (stack->flags & WEFT_SAMPLE_STALE_MAP || process_map_is_stale(w->process))
+	if (stack->head.sample_flags & WEFT_SAMPLE_STALE_MAP || process_map_is_stale(w->process))
 		look_again(w, now_ns);
-	if (stack->kind != WEFT_SAMPLE_RAW) {
+	if (stack->head.stack != WEFT_SAMPLE_RAW) {
 		end = take_frames(w, stack);
 		if (end == UNWIND_END_NO_MODULE)
 			look_again(w, now_ns);
 		return end;
 	}
-	if (stack->flags & WEFT_SAMPLE_CHECK)
-		w->map_number = stack->map_number;
+	if (stack->head.sample_flags & WEFT_SAMPLE_CHECK)
+		w->map_number = stack->head.map_number;
 	end = walk_raw(w, stack);
-	if (stack->flags & WEFT_SAMPLE_CHECK)
+	if (stack->head.sample_flags & WEFT_SAMPLE_CHECK)
 		check_frames(w, stack, end);
 	w->map_number = 0;
 	if (met_no_module(w, end) && look_again(w, now_ns))
@@ -320,7 +322,9 @@ static uint8_t cut_counter(const struct captured_stack *stack, enum unwind_end e
 	};
 
 	/* Without a stack to walk, the handler has counted the cause. */
-	return end < UNWIND_END_COUNT && !(stack->flags & WEFT_SAMPLE_NO_STACK) ? counter[end] : 0;
+	return end < UNWIND_END_COUNT && !(stack->head.sample_flags & WEFT_SAMPLE_NO_STACK)
+		       ? counter[end]
+		       : 0;
 }
 
 void walking_notice(struct walking *s, struct process *p, const struct weft_sample_record *sample,
@@ -331,13 +335,6 @@ void walking_notice(struct walking *s, struct process *p, const struct weft_samp
 	if (sample->stack == WEFT_SAMPLE_RAW || sample->flags & WEFT_SAMPLE_STALE_MAP ||
 	    sample->end == WEFT_END_NO_MODULE)
 		look_again(&w, now_ns);
-}
-
-static int32_t jit_offset(const struct elf_place *place, uint64_t pc)
-{
-	uint64_t offset = place->address && pc >= place->address ? pc - place->address : 0;
-
-	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
 }
 
 /* Memory for JIT code may be in no snapshot yet when a sample is taken. Names of JIT code have
@@ -361,7 +358,8 @@ static struct walked_frame walking_resolve(const struct walk *w, uint64_t pc,
 		m = fresh_jit_memory(w, pc);
 	if (jit_is_code(m) && jit_find(w->process->walk->jit, pc, &jit) == 0) {
 		jits[*jit_count] =
-			(struct walked_jit){jit.function, jit.file, jit.line, jit_offset(&jit, pc)};
+			(struct walked_jit){jit.function, jit.file, jit.line,
+					    jit.address ? offset_in(pc, jit.address) : 0};
 		return (struct walked_frame){&walked_jit_code, (*jit_count)++};
 	}
 	if (!m || !modules_code(w->walking->modules, m))
@@ -407,14 +405,14 @@ void walking_sample(struct walking *s, struct process *p, const struct weft_samp
 {
 	const struct captured_stack stack = {
 		.time_ns = sample->time_ns,
-		.flags = sample->flags,
-		.kind = sample->stack,
-		.end = sample->end,
-		.register_count = sample->register_count,
-		.frame_count = sample->frame_count,
-		.map_number = sample->map_number,
-		.copy_bytes = sample->copy_bytes,
-		.copy_address = sample->copy_address,
+		.head = {.stack = sample->stack,
+			 .end = sample->end,
+			 .register_count = sample->register_count,
+			 .frame_count = sample->frame_count,
+			 .map_number = sample->map_number,
+			 .copy_bytes = sample->copy_bytes,
+			 .copy_address = sample->copy_address,
+			 .sample_flags = sample->flags},
 		.bytes = (const uint8_t *)(sample + 1),
 	};
 
@@ -465,25 +463,6 @@ void walking_place(struct walking *s, struct process *p, const struct weft_switc
 
 /* ---- events */
 
-/* The stack is of the event's end. Flags that only samples have are left out. */
-static struct captured_stack walking_event_stack(const struct weft_event_stack *stack,
-						 uint64_t end_ns)
-{
-	return (struct captured_stack){
-		.time_ns = end_ns,
-		.flags = stack->sample_flags & (WEFT_SAMPLE_CUT | WEFT_SAMPLE_ALT_STACK |
-						WEFT_SAMPLE_NO_STACK | WEFT_SAMPLE_STALE_MAP),
-		.kind = stack->stack,
-		.end = stack->end,
-		.register_count = stack->register_count,
-		.frame_count = stack->frame_count,
-		.map_number = stack->map_number,
-		.copy_bytes = stack->copy_bytes,
-		.copy_address = stack->copy_address,
-		.bytes = (const uint8_t *)(stack + 1),
-	};
-}
-
 static size_t label_room(const struct weft_event_context *c)
 {
 	return (c->label_bytes + (size_t)7) & ~(size_t)7;
@@ -512,7 +491,11 @@ const uint8_t *walking_event(struct walking *s, struct process *p,
 		at += label_room(&out->context);
 	}
 	if (record->record.flags & WEFT_EVENT_HAS_STACK) {
-		captured = walking_event_stack((const void *)at, event->end_ns);
+		captured = (struct captured_stack){
+			.time_ns = event->end_ns,
+			.head = *(const struct weft_event_stack *)(const void *)at,
+			.bytes = at + sizeof(captured.head)};
+		captured.head.sample_flags &= EVENT_STACK_FLAGS;
 		walking_walk(s, p, &captured, now_ns, stack);
 		out->stack_bytes = (uint32_t)walked_stack_bytes(stack);
 	}

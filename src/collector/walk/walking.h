@@ -28,6 +28,14 @@ struct walked_frame {
 	uint64_t address;        /* in the file; the number of a struct walked_jit */
 };
 
+/* How far into its function, as frames have it. */
+static inline int32_t offset_in(uint64_t address, uint64_t start)
+{
+	uint64_t offset = address >= start ? address - start : 0;
+
+	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
+}
+
 /* Names of JIT code are found when walking, for its address is used again. */
 struct walked_jit {
 	const char *function, *file; /* live as long as the process; file NULL = not known */

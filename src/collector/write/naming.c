@@ -23,13 +23,6 @@ struct named {
 	struct weft_jfr_frame frame[];
 };
 
-static int32_t offset_in(uint64_t address, uint64_t start)
-{
-	uint64_t offset = address >= start ? address - start : 0;
-
-	return offset < INT32_MAX ? (int32_t)offset : INT32_MAX;
-}
-
 static enum weft_jfr_frame_type naming_type_of(const struct elf_place *place)
 {
 	if (place->is_inlined)
@@ -128,19 +121,20 @@ static size_t name_jit(struct weft_jfr_writer *writer, const struct walked_jit *
 	return out->method != 0;
 }
 
-/* At most @max frames to @out. Where there is no room for all, the outermost inlined functions are
- * left out, never the real one. */
-static size_t naming_put_frames(struct naming *n, const struct walked_stack *walked, size_t index,
-				struct weft_jfr_frame *out, size_t max)
+/* At most @max frames to @out; @jit: its names, if it lies in no file. Where
+ * there is no room for all, the outermost inlined functions are left out, never the real one. */
+static size_t naming_put_frames(struct naming *n, struct process *p, const struct walked_frame *f,
+				const struct walked_jit *jit, struct weft_jfr_frame *out,
+				size_t max)
 {
-	const struct walked_frame *f = &walked_frames(walked)[index];
 	const struct named *named;
 	size_t count;
 
 	if (!f->code)
 		return one_frame(n->writer, "", "[unknown]", 0, out);
 	if (f->code == &walked_jit_code)
-		return name_jit(n->writer, &walked_jits(walked)[f->address], out);
+		return name_jit(n->writer, jit, out);
+	recording_module(p, f->code);
 	named = naming_name_of(n, f);
 	if (!named)
 		return 0;
@@ -158,7 +152,9 @@ static struct recording_trace name_frames(struct naming *n, struct process *p,
 
 	own_frames_hide(walked, first, hidden);
 	for (size_t i = first; i < walked->frame_count; i++) {
-		const struct code *code = walked_frames(walked)[i].code;
+		const struct walked_frame *f = &walked_frames(walked)[i];
+		int is_jit = f->code == &walked_jit_code;
+		struct weft_jfr_frame *out = n->frame + trace.count;
 
 		if (hidden[i])
 			continue;
@@ -166,10 +162,9 @@ static struct recording_trace name_frames(struct naming *n, struct process *p,
 			trace.truncated = 1;
 			break;
 		}
-		if (code && code != &walked_jit_code)
-			recording_module(p, code);
-		trace.count += naming_put_frames(n, walked, i, n->frame + trace.count,
-						 RECORDING_FRAMES_MAX - trace.count);
+		trace.count +=
+			naming_put_frames(n, p, f, is_jit ? &walked_jits(walked)[f->address] : NULL,
+					  out, RECORDING_FRAMES_MAX - trace.count);
 	}
 	return trace;
 }
@@ -199,19 +194,10 @@ struct recording_trace naming_site(struct naming *n, struct process *p,
 				   const struct walked_switch *placed)
 {
 	struct recording_trace trace = {n->frame, 0, 1}; /* of its callers nobody knows */
-	const struct walked_frame *f = &placed->site;
-	const struct named *named;
 
-	if (!f->code)
-		return trace;
-	if (f->code == &walked_jit_code) {
-		trace.count = name_jit(n->writer, &placed->jit, n->frame);
-		return trace;
-	}
-	recording_module(p, f->code);
-	named = naming_name_of(n, f);
-	for (; named && trace.count < named->count; trace.count++)
-		n->frame[trace.count] = named->frame[trace.count];
+	if (placed->site.code)
+		trace.count = naming_put_frames(n, p, &placed->site, &placed->jit, n->frame,
+						RECORDING_FRAMES_MAX);
 	return trace;
 }
 
@@ -223,12 +209,6 @@ int naming_init(struct naming *n)
 
 void naming_free(struct naming *n)
 {
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *value;
-
-	while (n->known && map_next(n->known, &cursor, &key, &bytes, &value))
-		free((void *)(uintptr_t)*value);
-	map_free(n->known);
+	map_free_values(n->known, free);
 	n->known = NULL;
 }

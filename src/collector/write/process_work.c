@@ -52,12 +52,7 @@ int process_new(struct process **out, pid_t pid)
 
 static void forget_threads(struct process *p)
 {
-	struct process_thread *t;
-	size_t cursor = 0;
-
-	while ((t = process_thread_next(p, &cursor)))
-		free(t);
-	map_free(p->work->threads);
+	map_free_values(p->work->threads, free);
 	p->work->threads = NULL;
 	map_free(p->work->tids);
 	p->work->tids = NULL;
@@ -91,7 +86,8 @@ void process_free(struct process *p)
 		free(p->work);
 	}
 	free(p->walk);
-	process_forget(p);
+	free(p->command_line);
+	free(p);
 }
 
 struct slot_key {
@@ -103,13 +99,19 @@ struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t
 {
 	struct slot_key key = {slot, generation};
 	uint64_t *value = map_put(p->work->threads, &key, sizeof(key), fresh);
+	struct process_thread *t;
 
 	if (!value)
 		return NULL;
 	*fresh = *value == 0;
 	if (*fresh)
 		*value = (uint64_t)(uintptr_t)calloc(1, sizeof(struct process_thread));
-	return (struct process_thread *)(uintptr_t)*value;
+	t = (struct process_thread *)(uintptr_t)*value;
+	if (t) {
+		t->slot = slot;
+		t->generation = generation;
+	}
+	return t;
 }
 
 void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid)
@@ -131,25 +133,21 @@ struct process_thread *process_thread_by_tid(const struct process *p, int32_t ti
 	return value ? (struct process_thread *)(uintptr_t)*value : NULL;
 }
 
-static void forget_tid(const struct process *p, const struct process_thread *t)
+void process_thread_drop(struct process *p, struct process_thread *t)
 {
-	uint64_t *value =
-		t && p->work->tids ? map_get(p->work->tids, &t->tid, sizeof(t->tid)) : NULL;
+	struct slot_key key;
+	uint64_t *value;
 
+	if (!t)
+		return;
+	key = (struct slot_key){t->slot, t->generation};
+	value = p->work->tids ? map_get(p->work->tids, &t->tid, sizeof(t->tid)) : NULL;
 	if (value && *value == (uint64_t)(uintptr_t)t)
 		*value = 0;
-}
-
-void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation)
-{
-	struct slot_key key = {slot, generation};
-	uint64_t *value = map_get(p->work->threads, &key, sizeof(key));
-
-	if (!value)
-		return;
-	forget_tid(p, (struct process_thread *)(uintptr_t)*value);
-	free((void *)(uintptr_t)*value);
-	*value = 0;
+	value = map_get(p->work->threads, &key, sizeof(key));
+	if (value)
+		*value = 0;
+	free(t);
 }
 
 struct process_thread *process_thread_next(struct process *p, size_t *cursor)
@@ -168,14 +166,12 @@ struct process_thread *process_thread_next(struct process *p, size_t *cursor)
 
 void process_take_counts(struct process *p)
 {
-	p->work->own.counter[WEFT_COUNTER_TABLES_REFUSED] =
-		__atomic_load_n(&p->walk->tables_refused, __ATOMIC_RELAXED);
+	p->work->own.counter[WEFT_COUNTER_TABLES_REFUSED] = load_relaxed(&p->walk->tables_refused);
 }
 
 int process_read_dictionary(struct process *p)
 {
-	const struct weft_session_header *shared = p->base;
-	uint64_t head = __atomic_load_n(&shared->dict_head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&p->base->dict_head);
 
 	return log_read((const uint8_t *)p->base + p->layout.dict_offset, p->layout.dict_bytes,
 			head, &p->work->dict_position, dictionary_take, p->work->dictionary);

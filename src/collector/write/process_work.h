@@ -32,6 +32,8 @@ struct process_load {
 
 /* One thread of the process, from claim to release of its slot. */
 struct process_thread {
+	uint32_t slot;
+	uint64_t generation;
 	uint64_t key; /* of the file's thread pool */
 	uint64_t previous_ns;
 	int32_t tid;
@@ -65,7 +67,8 @@ struct process_account {
 };
 
 struct process_work {
-	char *first_environ; /* if the recording is to have it, until it is taken */
+	struct process *next; /* of the recording's list */
+	char *first_environ;  /* if the recording is to have it, until it is taken */
 	size_t first_environ_bytes;
 	uint64_t dict_position;
 	struct dictionary *dictionary;
@@ -97,7 +100,7 @@ void process_release(struct process *p); /* frees all but identity and counters 
 /* The thread of a slot and generation, made when new (*fresh). NULL: out of memory. */
 struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
 				      int *fresh);
-void process_thread_drop(struct process *p, uint32_t slot, uint64_t generation);
+void process_thread_drop(struct process *p, struct process_thread *t); /* takes NULL */
 
 /* Tells the tid that a thread has inside the process; and finds the newest thread with one, or
  * NULL.

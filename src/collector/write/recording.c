@@ -4,6 +4,7 @@
 #include "collector/write/recording_private.h"
 #include "collector/write/timeline.h"
 
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/recording.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #define BUILD_ID_MAX 64
@@ -97,7 +97,7 @@ static void free_recording(struct recording *r)
 	struct process *p;
 
 	while ((p = r->first)) {
-		r->first = p->next;
+		r->first = p->work->next;
 		process_free(p);
 	}
 	tag_columns_free(&r->tags);
@@ -136,7 +136,6 @@ int recording_open(struct recording **out, const struct recording_options *o)
 				       .chunk_bytes = WRITER_CHUNK_BYTES,
 				       .max_bytes = o->max_bytes,
 				       .max_age_ns = o->max_age_ns};
-	uint64_t id = 0;
 	int rc;
 
 	if (!r)
@@ -146,9 +145,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	take_options(r, o);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
-	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) < 0)
-		id = r->start_ns;
-	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)id);
+	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)random_number());
 	r->labels = label_sets_new();
 	r->writer = weft_jfr_create(&jfr);
 	rc = r->writer ? declare_types(r) : -errno;
@@ -362,9 +359,9 @@ static void put_modules(struct recording *r, struct process *p, uint64_t now_ns)
 
 void recording_process_begin(struct recording *r, struct process *p)
 {
-	p->next = NULL;
+	p->work->next = NULL;
 	*r->end = p;
-	r->end = &p->next;
+	r->end = &p->work->next;
 	recording_system_join(r, p);
 }
 
@@ -388,7 +385,7 @@ void recording_process_end(struct recording *r, struct process *p, uint64_t now_
 
 void recording_set_root(struct recording *r, pid_t pid)
 {
-	__atomic_store_n(&r->pid, pid, __ATOMIC_RELAXED);
+	store_relaxed(&r->pid, pid);
 }
 
 static void free_ended(struct recording *r)
@@ -397,10 +394,10 @@ static void free_ended(struct recording *r)
 
 	while ((p = *at)) {
 		if (p->work->end) {
-			*at = p->next;
+			*at = p->work->next;
 			process_free(p);
 		} else {
-			at = &p->next;
+			at = &p->work->next;
 		}
 	}
 	r->end = at;
@@ -418,6 +415,49 @@ static void rename_threads(struct recording *r, struct process *p)
 			recording_note_error(r, recording_thread(r, p, t));
 }
 
+/* ---- chunks that leave */
+
+/* How many samples are left in a file from which the writer drops the oldest chunks (weft/jfr.h,
+ * max_bytes): it tells how many chunks it has dropped, and what each held is remembered here. */
+static int recording_kept_append(struct chunk_events *all, const struct recording_events *one)
+{
+	struct recording_events *grown =
+		array_grown(all->item, all->count + 1, &all->room, sizeof(*grown));
+
+	if (!grown)
+		return -1;
+	all->item = grown;
+	all->item[all->count++] = *one;
+	return 0;
+}
+
+static void recording_kept_leave(struct chunk_events *all, uint64_t count)
+{
+	for (; count && all->count; count--) {
+		recording_events_add(&all->gone, all->item);
+		memmove(all->item, all->item + 1, --all->count * sizeof(*all->item));
+	}
+}
+
+/* A chunk with these events has reached the file; old ones may have left it. The writer begins a
+ * file with a chunk without events, which was not told here. */
+static void recording_kept(struct recording *r, const struct recording_events *chunk)
+{
+	static const struct recording_events nothing;
+	struct chunk_events *all = &r->chunks;
+	struct weft_jfr_written written;
+
+	if (!r->o.max_bytes && !r->o.max_age_ns)
+		return;
+	weft_jfr_written(r->writer, &written);
+	while (all->chunks + 1 < written.chunks && recording_kept_append(all, &nothing) == 0)
+		all->chunks++;
+	if (recording_kept_append(all, chunk) == 0)
+		all->chunks++;
+	recording_kept_leave(all, written.dropped_chunks - all->dropped);
+	all->dropped = written.dropped_chunks;
+}
+
 static void recording_settle_samples(struct recording *r, int reached)
 {
 	struct recording_events *to = reached ? &r->safe : &r->lost;
@@ -430,7 +470,7 @@ static void recording_settle_samples(struct recording *r, int reached)
 
 static void recording_put_rows(struct recording *r, uint64_t now_ns)
 {
-	for (struct process *p = r->first; p; p = p->next) {
+	for (struct process *p = r->first; p; p = p->work->next) {
 		end_stretches(r, p);
 		put_process_row(r, p, now_ns);
 		recording_put_clock(r, p, now_ns);
@@ -467,7 +507,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	recording_note_error(r, rc);
 	recording_settle_samples(r, rc >= 0);
 	recording_system_settle(r, rc >= 0, bytes);
-	for (struct process *p = r->first; p; p = p->next) {
+	for (struct process *p = r->first; p; p = p->work->next) {
 		recording_counts_settle(p, rc >= 0);
 		rename_threads(r, p);
 	}
@@ -490,21 +530,20 @@ void recording_written(const struct recording *r, struct recording_written *out)
 	weft_jfr_written(r->writer, &written);
 	*out = (struct recording_written){
 		.bytes = written.bytes - written.dropped_bytes,
-		.samples = r->safe.samples + r->chunk.samples - r->chunks.gone.samples,
-		.samples_lost = r->lost.samples,
-		.wall = r->safe.wall + r->chunk.wall - r->chunks.gone.wall,
-		.wall_lost = r->lost.wall,
-		.switches = r->safe.switches + r->chunk.switches - r->chunks.gone.switches,
-		.switches_lost = r->lost.switches,
+		.in_file = r->safe,
+		.lost = r->lost,
 		.dropped_chunks = written.dropped_chunks,
 		.dropped_bytes = written.dropped_bytes,
 		.used_ns = r->used_ns,
-		.times_off = r->times_off,
 		.seen_ns = r->seen_ns,
-		.typed = r->safe.typed + r->chunk.typed - r->chunks.gone.typed,
-		.typed_lost = r->lost.typed,
+		.times_off = r->times_off,
 		.error = r->error ? r->error : written.limit_error,
 	};
+	recording_events_add(&out->in_file, &r->chunk);
+	out->in_file.samples -= r->chunks.gone.samples;
+	out->in_file.wall -= r->chunks.gone.wall;
+	out->in_file.switches -= r->chunks.gone.switches;
+	out->in_file.typed -= r->chunks.gone.typed;
 }
 
 int recording_close(struct recording *r, uint64_t now_ns, struct recording_written *out)

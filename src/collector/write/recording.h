@@ -199,16 +199,22 @@ void recording_tick_sample(struct recording *r, struct process *p,
 void recording_looks(struct recording *r, struct process *p, const uint8_t *data, size_t bytes);
 void recording_lockstep_free(struct process *p);
 
+/* Events of those kinds whose number is told. */
+struct recording_events {
+	uint64_t samples, wall; /* wall: ticks that the events stand for */
+	uint64_t switches;      /* runs and waits of coroutines */
+	uint64_t typed;         /* of the programs' own types */
+};
+
 struct recording_written {
-	uint64_t bytes, samples, samples_lost; /* lost: with chunks that could not be written */
-	uint64_t wall, wall_lost;              /* ticks of the wall clock */
-	uint64_t switches, switches_lost;      /* runs and waits of coroutines */
-	uint64_t dropped_chunks,
-		dropped_bytes;      /* the oldest, by limits; the file has them no more */
-	uint64_t used_ns, seen_ns;  /* CPU time, by the kernel's account and by samples */
-	uint32_t times_off;         /* threads whose wall-clock time does not add up */
-	uint64_t typed, typed_lost; /* events of the programs' own types */
-	int error;                  /* first -errno; 0 = none */
+	uint64_t bytes;
+	struct recording_events in_file;
+	struct recording_events lost; /* with chunks that could not be written */
+	/* The oldest, by limits: the file has them no more. */
+	uint64_t dropped_chunks, dropped_bytes;
+	uint64_t used_ns, seen_ns; /* CPU time used, and seen in samples (weft.ThreadCPU) */
+	uint32_t times_off;        /* threads whose wall-clock time does not add up */
+	int error;                 /* first -errno; 0 = none */
 };
 void recording_written(const struct recording *r, struct recording_written *out);
 

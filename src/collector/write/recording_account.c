@@ -36,7 +36,7 @@ struct account_row {
 };
 
 struct account_entry {
-	int32_t tid;
+	uint64_t number;  /* its tid */
 	uint64_t from_ns; /* what it had used before it was recorded */
 	uint64_t cpu_ns;  /* by its newest reading */
 	uint64_t put_ns;  /* of that, up to which rows tell it */
@@ -49,33 +49,25 @@ struct account_entry {
 
 /* ---- entries */
 
-static size_t recording_account_place_of(const struct process_account *a, int32_t tid)
+/* How many come before the next tid. */
+static size_t entries_upto(const struct process_account *a, int32_t tid)
 {
-	size_t low = 0, high = a->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (a->entry[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_upto(a->entry, a->count, sizeof(*a->entry),
+			  offsetof(struct account_entry, number), (uint32_t)tid);
 }
 
 static struct account_entry *entry_of(const struct process_account *a, int32_t tid)
 {
-	size_t at = recording_account_place_of(a, tid);
+	size_t at = entries_upto(a, tid);
 
-	return at < a->count && a->entry[at].tid == tid ? &a->entry[at] : NULL;
+	return at && a->entry[at - 1].number == (uint32_t)tid ? &a->entry[at - 1] : NULL;
 }
 
 static struct account_entry *recording_account_add_entry(struct process_account *a, int32_t tid,
 							 uint64_t from_ns)
 {
 	struct account_entry *e = array_grown(a->entry, a->count + 1, &a->room, sizeof(*e));
-	size_t at = recording_account_place_of(a, tid);
+	size_t at = entries_upto(a, tid);
 
 	if (!e)
 		return NULL; /* it is part of the rest then */
@@ -83,7 +75,7 @@ static struct account_entry *recording_account_add_entry(struct process_account 
 	e += at;
 	memmove(e + 1, e, (a->count++ - at) * sizeof(*e));
 	*e = (struct account_entry){
-		.tid = tid, .from_ns = from_ns, .cpu_ns = from_ns, .put_ns = from_ns};
+		.number = (uint32_t)tid, .from_ns = from_ns, .cpu_ns = from_ns, .put_ns = from_ns};
 	return e;
 }
 
@@ -118,7 +110,8 @@ static void recording_account_put_row(struct recording *r, const struct process 
 static int recording_account_make_key(struct recording *r, const struct process *p,
 				      struct account_entry *e)
 {
-	struct weft_jfr_thread thread = {.os_id = e->tid, .name = e->name, .group = p->group};
+	struct weft_jfr_thread thread = {
+		.os_id = (int32_t)e->number, .name = e->name, .group = p->group};
 
 	if (!e->key)
 		e->key = weft_jfr_thread(r->writer, &thread, 1);
@@ -168,7 +161,7 @@ static void put_entry(struct recording *r, struct process *p, struct account_ent
 static struct process_thread *thread_of_entry(const struct process *p,
 					      const struct account_entry *e)
 {
-	struct process_thread *t = process_thread_by_tid(p, e->tid);
+	struct process_thread *t = process_thread_by_tid(p, (int32_t)e->number);
 
 	return t && t->key ? t : NULL;
 }
@@ -194,7 +187,7 @@ static int recording_account_can_be(const struct recording *r, uint64_t used_ns,
 static void begin_anew(struct recording *r, struct process *p, struct account_entry *e)
 {
 	put_any(r, p, e);
-	*e = (struct account_entry){.tid = e->tid};
+	*e = (struct account_entry){.number = e->number};
 }
 
 static void take_reading(const struct recording *r, struct account_entry *e, uint64_t cpu_ns,
@@ -387,7 +380,7 @@ void recording_account_process(struct recording *r, pid_t pid, uint64_t process_
 	struct account_head head = {.process_ns = process_ns, .time_ns = now_ns};
 	struct process *newest = NULL;
 
-	for (struct process *p = r->first; p; p = p->next)
+	for (struct process *p = r->first; p; p = p->work->next)
 		if (p->pid == pid && (!newest || p->opened_ns > newest->opened_ns))
 			newest = p;
 	if (newest)

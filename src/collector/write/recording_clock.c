@@ -42,14 +42,13 @@ void recording_look_at_clock(struct process *p)
 	if (!h)
 		return;
 	p->work->clock = (struct process_clock){
-		.choice = __atomic_load_n(&h->clock, __ATOMIC_RELAXED),
-		.error = __atomic_load_n(&h->clock_error, __ATOMIC_RELAXED),
-		.opened = __atomic_load_n(&h->clock_opened, __ATOMIC_RELAXED),
-		.rested = __atomic_load_n(&h->clock_rested, __ATOMIC_RELAXED),
-		.lacked = __atomic_load_n(&h->clock_lacked, __ATOMIC_RELAXED),
-		.signo = __atomic_load_n(&h->prime_signal_used, __ATOMIC_RELAXED),
-		.is_careful =
-			__atomic_load_n(&h->counters[WEFT_COUNTER_CAREFUL], __ATOMIC_RELAXED) != 0,
+		.choice = load_relaxed(&h->clock),
+		.error = load_relaxed(&h->clock_error),
+		.opened = load_relaxed(&h->clock_opened),
+		.rested = load_relaxed(&h->clock_rested),
+		.lacked = load_relaxed(&h->clock_lacked),
+		.signo = load_relaxed(&h->prime_signal_used),
+		.is_careful = load_relaxed(&h->counters[WEFT_COUNTER_CAREFUL]) != 0,
 	};
 }
 

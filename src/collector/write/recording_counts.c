@@ -75,15 +75,6 @@ static void put_histogram(struct recording *r, const struct process *p, uint64_t
 	}
 }
 
-/* The drain thread's counts and the worker's together. */
-static void sum_counts(const struct process *p, struct session_counts *out)
-{
-	*out = p->work->counted;
-	for (unsigned int i = 0; i < WEFT_COUNTER_COUNT; i++)
-		out->counter[i] += p->work->own.counter[i];
-	out->log_invalid += p->work->own.log_invalid;
-}
-
 /* For jdk.DataLoss: at least so many bytes were lost with each record. How large it really was
  * nobody knows. */
 struct loss_row {
@@ -134,10 +125,10 @@ static void put_loss(struct recording *r, uint64_t now_ns, const struct session_
 
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 {
-	struct session_counts now;
+	struct session_counts now = p->work->counted; /* the drain thread's and ours together */
 
 	process_take_counts(p);
-	sum_counts(p, &now);
+	session_counts_add(&now, &p->work->own);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		uint64_t difference = recording_counts_read_at(&now, rows[i].offset) -
 				      recording_counts_read_at(&p->work->put, rows[i].offset);

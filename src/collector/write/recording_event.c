@@ -8,8 +8,6 @@
 #include "collector/walk/walking.h"
 #include "collector/write/recording_private.h"
 
-#include "base/recording.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -327,21 +325,16 @@ static struct weft_jfr_string recording_event_pooled(struct process *p, int64_t 
 static int64_t stranger_key(struct recording *r, struct process *p, int64_t tid)
 {
 	struct weft_jfr_thread thread = {.os_id = tid, .group = p->group};
-	char *name = NULL, path[48];
-	size_t bytes = 0;
-	int64_t key;
+	char name[64];
 
+	if (tid == p->inside_pid)
+		thread.name = p->command;
 	if (p->work->strangers < STRANGERS_NAMED && p->pid == p->inside_pid) {
 		p->work->strangers++;
-		snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
-		name = process_read_own(p, path, &bytes);
+		if (process_thread_name(p, (int32_t)tid, name, sizeof(name)))
+			thread.name = name;
 	}
-	if (name)
-		name[strcspn(name, "\n")] = 0;
-	thread.name = name ? name : tid == p->inside_pid ? p->command : NULL;
-	key = (int64_t)weft_jfr_thread(r->writer, &thread, 0);
-	free(name);
-	return key;
+	return (int64_t)weft_jfr_thread(r->writer, &thread, 0);
 }
 
 static int64_t thread_key(struct recording *r, struct process *p, int64_t tid)

@@ -97,7 +97,7 @@ void recording_forget_labels(struct recording *r)
 {
 	struct process_thread *t;
 
-	for (struct process *p = r->first; p; p = p->next)
+	for (struct process *p = r->first; p; p = p->work->next)
 		for (size_t cursor = 0; (t = process_thread_next(p, &cursor));)
 			recording_labels_mark_thread(r, t);
 	label_sets_sweep(r->labels);

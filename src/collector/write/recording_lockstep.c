@@ -247,7 +247,7 @@ static size_t processes_of(const struct recording *r)
 {
 	size_t count = 0;
 
-	for (const struct process *p = r->first; p; p = p->next)
+	for (const struct process *p = r->first; p; p = p->work->next)
 		count++;
 	return count;
 }

@@ -12,12 +12,6 @@
 
 #include <string.h>
 
-struct recording_events {
-	uint64_t samples, wall; /* wall: ticks that the events stand for */
-	uint64_t switches;      /* runs and waits of coroutines */
-	uint64_t typed;         /* events of the programs' own types */
-};
-
 static inline void recording_events_add(struct recording_events *to,
 					const struct recording_events *one)
 {
@@ -38,8 +32,8 @@ struct event_class {
 
 /* What each chunk in the file has, when old ones are to leave it. */
 struct chunk_events {
-	struct recording_events *item; /* [first, count) */
-	size_t first, count, room;
+	struct recording_events *item;
+	size_t count, room;
 	uint64_t chunks, dropped;     /* written, and dropped again, by the writer's count */
 	struct recording_events gone; /* what the dropped ones had */
 };
@@ -80,7 +74,8 @@ struct recording {
 
 	/* All lines of settings, and what applies by them. */
 	struct settings_text text;
-	struct event_settings cpu_settings, wall_settings, run_settings, wait_settings;
+	struct event_settings sample_settings[WEFT_EVENT_ROW_WALL + 1]; /* by row */
+	struct event_settings switch_settings[2];                       /* of runs, and of waits */
 	struct event_class *classes;
 	size_t class_count;
 	struct map *warned; /* texts */
@@ -108,7 +103,7 @@ static inline void recording_time_is(struct recording *r, uint64_t now_ns)
 
 static inline pid_t recording_root(const struct recording *r)
 {
-	return __atomic_load_n(&r->pid, __ATOMIC_RELAXED);
+	return load_relaxed(&r->pid);
 }
 
 /* In recording_put.c. The first error of the file is kept (@rc: 0 or -errno). */
@@ -155,9 +150,6 @@ void recording_put_stay(struct recording *r, struct process *p, struct process_t
 void recording_put_unseen(struct recording *r, struct process *p, struct process_thread *t,
 			  enum weft_thread_state state, uint64_t samples);
 
-/* In recording_kept.c. A chunk with these events has reached the file; old ones may have left it.
- */
-void recording_kept(struct recording *r, const struct recording_events *chunk);
 /* In recording_settings.c. */
 void recording_begin_settings(struct recording *r, const struct settings_text *text);
 void recording_put_settings(struct recording *r);

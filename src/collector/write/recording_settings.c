@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+static const char *const switch_names[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT, NULL};
+
 /* ---- samples */
 
 static void put_sample(struct recording *r, const struct weft_jfr_type *type,
@@ -29,13 +31,6 @@ static void put_sample(struct recording *r, const struct weft_jfr_type *type,
 	recording_put_one_setting(r, type, s, SETTING_SELECT);
 }
 
-static uint8_t choice_of(const struct event_settings *s)
-{
-	if (!s->enabled)
-		return SAMPLES_NONE;
-	return s->select == SELECT_IF_CONTEXT ? SAMPLES_IN_CONTEXT : SAMPLES_ALL;
-}
-
 static int is_other(const struct event_settings *a, const struct event_settings *b)
 {
 	return a->enabled != b->enabled || a->select != b->select;
@@ -44,14 +39,12 @@ static int is_other(const struct event_settings *a, const struct event_settings 
 void recording_sample_settings(struct recording *r, struct process *p, const struct type_word *word)
 {
 	int is_wall = word->number == WEFT_EVENT_ROW_WALL;
-	struct event_settings *known = is_wall ? &r->wall_settings : &r->cpu_settings;
+	struct event_settings *known = &r->sample_settings[word->number];
 	const struct weft_jfr_type *type = is_wall ? r->wall : r->sample;
 	char text[128];
 
-	if (is_wall)
-		p->work->wall_choice = choice_of(&word->settings);
-	else
-		p->work->cpu_choice = choice_of(&word->settings);
+	*(is_wall ? &p->work->wall_choice : &p->work->cpu_choice) =
+		samples_choice_of(&word->settings);
 	if (type && is_other(known, &word->settings)) {
 		recording_put_one_setting(r, type, &word->settings, SETTING_ENABLED);
 		recording_put_one_setting(r, type, &word->settings, SETTING_SELECT);
@@ -61,7 +54,7 @@ void recording_sample_settings(struct recording *r, struct process *p, const str
 		snprintf(text, sizeof(text),
 			 "event type %s: its setting select is none that samples can have (all, "
 			 "if-context): taken as all",
-			 is_wall ? RECORDING_WALL_SAMPLE : RECORDING_EXECUTION_SAMPLE);
+			 session_sample_names[word->number]);
 		recording_put_warning(r, text);
 	}
 }
@@ -89,15 +82,19 @@ static void put_switch_type(struct recording *r, const struct weft_jfr_type *typ
 
 void recording_put_switch_settings(struct recording *r)
 {
-	put_switch_type(r, r->type[TYPE_RUN], &r->run_settings);
-	put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
+	for (int i = 0; i < 2; i++)
+		put_switch_type(r, r->type[TYPE_RUN + i], &r->switch_settings[i]);
 }
 
 static void settle_switches(struct recording *r)
 {
-	r->run_settings = settings_for(&r->text, RECORDING_COROUTINE_RUN);
-	r->wait_settings = settings_for(&r->text, RECORDING_COROUTINE_WAIT);
-	if (weft_settings_settle(&r->run_settings, 0) | weft_settings_settle(&r->wait_settings, 0))
+	int wrong = 0;
+
+	for (int i = 0; i < 2; i++) {
+		r->switch_settings[i] = settings_for(&r->text, switch_names[i]);
+		wrong |= weft_settings_settle(&r->switch_settings[i], 0);
+	}
+	if (wrong)
 		recording_put_warning(
 			r, "event types weft.CoroutineRun, weft.CoroutineWait: their setting "
 			   "select is none that they can have (all, if-context): taken as "
@@ -106,42 +103,41 @@ static void settle_switches(struct recording *r)
 
 void recording_begin_settings(struct recording *r, const struct settings_text *text)
 {
-	r->cpu_settings = r->wall_settings = (struct event_settings){.enabled = 1};
-	if (text && text->text) {
-		if (settings_text_add(&r->text, text->text, text->bytes))
-			r->error = -ENOMEM;
-		for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
-			recording_system_apply(r, (enum system_event)i, &r->text);
-		r->cpu_settings = settings_for(&r->text, RECORDING_EXECUTION_SAMPLE);
-		r->wall_settings = settings_for(&r->text, RECORDING_WALL_SAMPLE);
-		weft_settings_settle(&r->cpu_settings, 0);
-		weft_settings_settle(&r->wall_settings, 0);
+	if (text && text->text && settings_text_add(&r->text, text->text, text->bytes))
+		r->error = -ENOMEM;
+	for (unsigned int i = 0; r->text.text && i < SYSTEM_EVENT_COUNT; i++)
+		recording_system_apply(r, (enum system_event)i, &r->text);
+	for (unsigned int row = WEFT_EVENT_ROW_CPU; row <= WEFT_EVENT_ROW_WALL; row++) {
+		r->sample_settings[row] = settings_for(&r->text, session_sample_names[row]);
+		weft_settings_settle(&r->sample_settings[row], 0);
 	}
 	settle_switches(r);
 }
 
 void recording_set(struct recording *r, const char *lines, size_t bytes)
 {
-	struct event_settings run = r->run_settings, wait = r->wait_settings;
+	struct event_settings before[2];
 
+	memcpy(before, r->switch_settings, sizeof(before));
 	if (settings_text_add(&r->text, lines, bytes))
 		return;
 	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 		if (recording_system_apply(r, (enum system_event)i, &r->text))
 			recording_system_put_settings(r, (enum system_event)i);
 	settle_switches(r);
-	if (is_other(&run, &r->run_settings) || run.threshold_ns != r->run_settings.threshold_ns)
-		put_switch_type(r, r->type[TYPE_RUN], &r->run_settings);
-	if (is_other(&wait, &r->wait_settings) ||
-	    wait.threshold_ns != r->wait_settings.threshold_ns)
-		put_switch_type(r, r->type[TYPE_WAIT], &r->wait_settings);
+	for (int i = 0; i < 2; i++)
+		if (is_other(&before[i], &r->switch_settings[i]) ||
+		    before[i].threshold_ns != r->switch_settings[i].threshold_ns)
+			put_switch_type(r, r->type[TYPE_RUN + i], &r->switch_settings[i]);
 }
 
 /* At the beginning of each chunk: each can be read by itself. */
 void recording_put_settings(struct recording *r)
 {
-	put_sample(r, r->sample, &r->cpu_settings, r->o.period_ns, RECORDING_ENGINE_CPU);
-	put_sample(r, r->wall, &r->wall_settings, r->o.wall_period_ns, RECORDING_ENGINE_WALL);
+	put_sample(r, r->sample, &r->sample_settings[WEFT_EVENT_ROW_CPU], r->o.period_ns,
+		   RECORDING_ENGINE_CPU);
+	put_sample(r, r->wall, &r->sample_settings[WEFT_EVENT_ROW_WALL], r->o.wall_period_ns,
+		   RECORDING_ENGINE_WALL);
 	for (unsigned int i = 0; i < SYSTEM_EVENT_COUNT; i++)
 		recording_system_put_settings(r, (enum system_event)i);
 	recording_put_switch_settings(r);
@@ -151,10 +147,8 @@ void recording_put_settings(struct recording *r)
 
 const char *recording_set_type(size_t i)
 {
-	static const char *const others[] = {RECORDING_COROUTINE_RUN, RECORDING_COROUTINE_WAIT,
-					     NULL};
-
-	return i < SYSTEM_EVENT_COUNT ? system_events[i].type.name : others[i - SYSTEM_EVENT_COUNT];
+	return i < SYSTEM_EVENT_COUNT ? system_events[i].type.name
+				      : switch_names[i - SYSTEM_EVENT_COUNT];
 }
 
 int recording_has_types(const struct recording *r, const char *glob, size_t bytes)

@@ -88,8 +88,7 @@ void recording_switch(struct recording *r, struct process *p, const struct proce
 	size_t fixed = is_run ? RECORDING_RUN_FIXED_FIELDS : RECORDING_WAIT_FIXED_FIELDS, count;
 	uint16_t edge = is_run ? WEFT_SWITCH_LAST : WEFT_SWITCH_FIRST;
 
-	if (!recording_switch_is_wanted(p, record, &key,
-					is_run ? &r->run_settings : &r->wait_settings))
+	if (!recording_switch_is_wanted(p, record, &key, &r->switch_settings[!is_run]))
 		return;
 	recording_meet_context(r, p, &key);
 	if (recording_switch_declare(r)) {

@@ -56,7 +56,7 @@ static int can_come_by_time(enum system_event event)
 void recording_set_system_event(struct recording *r, enum system_event event, int enabled,
 				uint64_t period_ns)
 {
-	__atomic_store_n(&r->system->event[event].enabled, enabled, __ATOMIC_RELAXED);
+	store_relaxed(&r->system->event[event].enabled, enabled);
 	if (!system_events[event].period_ns || !period_ns)
 		return;
 	if (is_time(period_ns) && !can_come_by_time(event))
@@ -66,7 +66,7 @@ void recording_set_system_event(struct recording *r, enum system_event event, in
 
 int recording_system_enabled(const struct recording *r, enum system_event event)
 {
-	return __atomic_load_n(&r->system->event[event].enabled, __ATOMIC_RELAXED);
+	return load_relaxed(&r->system->event[event].enabled);
 }
 
 static struct event_settings recording_system_settings(const struct recording *r,
@@ -222,7 +222,7 @@ static void look_at_processes(struct recording *r)
 	struct recording_system *s = r->system;
 	uint64_t start_ns = recording_now(r);
 
-	for (struct process *p = r->first; p; p = p->next)
+	for (struct process *p = r->first; p; p = p->work->next)
 		if (!p->work->end)
 			system_load_look(&s->load, p, r->first);
 	s->look_cost_ns = recording_now(r) - start_ns;
@@ -281,7 +281,7 @@ static void put_libraries(struct recording *r, uint64_t now_ns)
 	struct map *seen = map_new();
 	size_t rows = 0;
 
-	for (struct process *p = r->first; p; p = p->next) {
+	for (struct process *p = r->first; p; p = p->work->next) {
 		process_take_libraries(p);
 		for (size_t i = 0; p->work->libraries && i < p->work->libraries->count; i++) {
 			const struct library *one = &p->work->libraries->item[i];
@@ -400,11 +400,8 @@ void recording_system_join(struct recording *r, struct process *p)
 
 void recording_system_leave(struct recording *r, struct process *p, uint64_t now_ns)
 {
-	const struct weft_session_header *h = p->base;
-
-	if (system_load_look(&r->system->load, p, r->first) && h)
-		system_load_last(&r->system->load, p,
-				 __atomic_load_n(&h->exit_cpu_ns, __ATOMIC_RELAXED));
+	if (system_load_look(&r->system->load, p, r->first) && p->base)
+		system_load_last(&r->system->load, p, load_relaxed(&p->base->exit_cpu_ns));
 	process_take_libraries(p);
 	if (strcmp(p->work->end, RECORDING_END_EXITED) != 0)
 		return;

@@ -2,7 +2,6 @@
 /* Who used how much of the processors' time: see system_load.h. */
 #include "collector/write/system_load.h"
 
-#include "base/recording.h"
 #include "collector/write/process_work.h"
 
 #include <errno.h>
@@ -21,7 +20,7 @@ void system_load_join(struct process *p, const struct process *all)
 {
 	const struct process *before = NULL;
 
-	for (const struct process *q = all; q; q = q->next)
+	for (const struct process *q = all; q; q = q->work->next)
 		if (q != p && q->pid == p->pid && q->start_ticks == p->start_ticks)
 			before = q;
 	if (before)
@@ -57,7 +56,7 @@ static void owe_children_that_are_gone(struct process *p, struct process *all)
 {
 	struct process_time unused;
 
-	for (struct process *q = all; q; q = q->next)
+	for (struct process *q = all; q; q = q->work->next)
 		if (q != p && q->parent == p->pid && !q->work->end && q->proc_fd >= 0 &&
 		    system_read_process_time(q->proc_fd, &unused))
 			system_load_owe(&p->work->load, &q->work->load);
@@ -97,7 +96,7 @@ void system_load_last(struct system_load *l, struct process *p, uint64_t used_ns
 
 void system_load_leave(struct process *p, struct process *all)
 {
-	for (struct process *q = all; q; q = q->next) {
+	for (struct process *q = all; q; q = q->work->next) {
 		if (q != p && q->pid == p->parent && !q->work->end) {
 			system_load_owe(&q->work->load, &p->work->load);
 			return;

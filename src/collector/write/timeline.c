@@ -17,8 +17,7 @@ static void timeline_list(struct timelines *all, struct timeline *l)
 	all->first = l;
 }
 
-static struct timeline *timeline_of(struct process *p, struct process_thread *t,
-				    const struct batch_thread *thread)
+static struct timeline *timeline_of(struct process *p, struct process_thread *t)
 {
 	struct timeline *l = t->timeline;
 
@@ -29,8 +28,6 @@ static struct timeline *timeline_of(struct process *p, struct process_thread *t,
 		return NULL;
 	l->process = p;
 	l->thread = t;
-	l->slot = thread->slot;
-	l->generation = thread->generation;
 	return l;
 }
 
@@ -53,9 +50,9 @@ static void timeline_insert(struct timeline *l, struct timeline_item *item)
 }
 
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, struct timeline_item *item)
+		 struct timeline_item *item)
 {
-	struct timeline *l = item ? timeline_of(p, t, thread) : NULL;
+	struct timeline *l = item ? timeline_of(p, t) : NULL;
 
 	if (!l) {
 		timeline_drop(item);
@@ -126,17 +123,12 @@ static void timeline_write_sample(struct timelines *all, struct timeline *l,
 		write_early(all, l);
 }
 
-static void write_event(struct timelines *all, struct timeline *l, struct timeline_item *item)
-{
-	recording_event(all->recording, l->process, l->thread, &item->event, &item->trace);
-	l->stay.is_newest = 0;
-}
-
 static void timeline_write_item(struct timelines *all, struct timeline *l,
 				struct timeline_item *item)
 {
 	if (item->kind == ITEM_EVENT) {
-		write_event(all, l, item);
+		recording_event(all->recording, l->process, l->thread, &item->event, &item->trace);
+		l->stay.is_newest = 0;
 		return;
 	}
 	switch (item->word.kind) {
@@ -187,13 +179,13 @@ static void timeline_finish(struct timelines *all, struct timeline *l)
 }
 
 void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
-		  const struct batch_thread *thread, uint64_t now_ns)
+		  uint64_t now_ns)
 {
-	struct timeline *l = timeline_of(p, t, thread);
+	struct timeline *l = timeline_of(p, t);
 
 	if (!l) {
 		recording_thread_end(all->recording, p, t);
-		process_thread_drop(p, thread->slot, thread->generation);
+		process_thread_drop(p, t);
 		return;
 	}
 	l->ended_ns = now_ns;
@@ -221,12 +213,10 @@ static void timeline_sweep(struct timelines *all)
 		if (l->ended_ns) {
 			struct process *p = l->process;
 			struct process_thread *t = l->thread;
-			uint32_t slot = l->slot;
-			uint64_t generation = l->generation;
 
 			timeline_finish(all, l);
 			recording_account_thread(all->recording, p, t);
-			process_thread_drop(p, slot, generation);
+			process_thread_drop(p, t);
 		}
 	}
 	all->swept_ns = all->now_ns;

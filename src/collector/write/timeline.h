@@ -73,8 +73,6 @@ struct timeline {
 	struct timeline *next; /* of those with something to do */
 	struct process *process;
 	struct process_thread *thread;
-	uint32_t slot;
-	uint64_t generation;
 	struct timeline_item *first, *last; /* in order of time */
 	struct timeline_item *hint;         /* put in last; NULL = it is written */
 	struct timeline_item *newest;       /* written: the thread's newest sample; or NULL */
@@ -94,13 +92,13 @@ struct timelines {
 	uint64_t swept_ns; /* when the threads were gone through */
 };
 
-/* Takes over @item of @t, whose slot @thread tells. 0; -ENOMEM, as for NULL. */
+/* Takes over @item of @t. 0; -ENOMEM, as for NULL. */
 int timeline_put(struct timelines *all, struct process *p, struct process_thread *t,
-		 const struct batch_thread *thread, struct timeline_item *item);
+		 struct timeline_item *item);
 
 /* The thread has ended: it is written and dropped when nothing of it can come any more. */
 void timeline_end(struct timelines *all, struct process *p, struct process_thread *t,
-		  const struct batch_thread *thread, uint64_t now_ns);
+		  uint64_t now_ns);
 
 /* Writes what has waited long enough by @now_ns, or by the newest item. Only now and then, but
  * @at_once. */

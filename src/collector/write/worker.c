@@ -2,7 +2,6 @@
 /* The worker thread: see worker.h. */
 #include "collector/write/worker.h"
 
-#include "base/recording.h"
 #include "collector/process/clock.h"
 #include "collector/session/session_events.h"
 
@@ -15,7 +14,7 @@
 static void note_memory(struct worker *w)
 {
 	if (!w->error)
-		__atomic_store_n(&w->error, -ENOMEM, __ATOMIC_RELAXED);
+		store_relaxed(&w->error, -ENOMEM);
 }
 
 /*
@@ -86,7 +85,7 @@ static struct recorded_sample worker_sample_of(const struct weft_sample_record *
 static void worker_put(struct worker *w, const struct batch *b, struct process_thread *t,
 		       struct timeline_item *item)
 {
-	if (timeline_put(&w->timelines, b->process, t, &b->thread, item))
+	if (timeline_put(&w->timelines, b->process, t, item))
 		note_memory(w);
 }
 
@@ -236,24 +235,13 @@ static void end_thread(struct worker *w, const struct batch *b)
 	if (t && !fresh) {
 		end_account(w, b, t);
 		if (w->wall_period_ns || t->timeline) {
-			timeline_end(&w->timelines, b->process, t, &b->thread, clock_mono_ns());
+			timeline_end(&w->timelines, b->process, t, clock_mono_ns());
 			return;
 		}
 		recording_thread_end(w->recording, b->process, t);
 		recording_account_thread(w->recording, b->process, t);
 	}
-	process_thread_drop(b->process, b->thread.slot, b->thread.generation);
-}
-
-static void worker_add_counts(struct session_counts *sum, const struct session_counts *one)
-{
-	uint64_t high = sum->slots_high > one->slots_high ? sum->slots_high : one->slots_high;
-	uint64_t *to = (uint64_t *)sum;
-	const uint64_t *from = (const uint64_t *)one;
-
-	for (size_t i = 0; i < sizeof(*sum) / sizeof(*to); i++)
-		to[i] += from[i];
-	sum->slots_high = high;
+	process_thread_drop(b->process, t);
 }
 
 static void close_process(struct worker *w, const struct batch *b)
@@ -263,8 +251,8 @@ static void close_process(struct worker *w, const struct batch *b)
 	timelines_close(&w->timelines, p);
 	memcpy(&p->work->counted, b->data, sizeof(p->work->counted));
 	process_take_counts(p);
-	worker_add_counts(&w->total, &p->work->counted);
-	worker_add_counts(&w->total, &p->work->own);
+	session_counts_add(&w->total, &p->work->counted);
+	session_counts_add(&w->total, &p->work->own);
 	recording_process_end(w->recording, p, b->time_ns, b->end);
 }
 
@@ -273,20 +261,20 @@ static void worker_publish(struct worker *w)
 	struct recording_written written;
 
 	recording_written(w->recording, &written);
-	__atomic_store_n(&w->bytes, written.bytes, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->samples, written.samples, __ATOMIC_RELAXED);
-	__atomic_store_n(&w->wall_samples, written.wall, __ATOMIC_RELAXED);
+	store_relaxed(&w->bytes, written.bytes);
+	store_relaxed(&w->samples, written.in_file.samples);
+	store_relaxed(&w->wall_samples, written.in_file.wall);
 	if (written.error)
-		__atomic_store_n(&w->error, written.error, __ATOMIC_RELAXED);
+		store_relaxed(&w->error, written.error);
 	if (recording_is_full(w->recording))
-		__atomic_store_n(&w->roll_wanted, 1, __ATOMIC_RELAXED);
+		store_relaxed(&w->roll_wanted, 1);
 }
 
 static void tick(struct worker *w)
 {
 	uint64_t next_ns = recording_tick(w->recording, clock_mono_ns());
 
-	__atomic_store_n(&w->tick_ns, next_ns, __ATOMIC_RELAXED);
+	store_relaxed(&w->tick_ns, next_ns);
 }
 
 static int dispatch(struct worker *w, const struct batch *b)

@@ -22,7 +22,6 @@
  *   recording_lockstep.c     work in step with ticks
  *   recording_account.c      CPU time used, seen
  *   recording_counts.c       counters and histograms
- *   recording_kept.c         chunks that have left
  *   recording_types.c        event types, as tables
  *   recording_system.c       the machine, processes
  *   recording_private.h      what these share

@@ -2,9 +2,9 @@
 /* A child that is watched from outside: see outside_child.h. */
 #include "outside_child.h"
 
-#include "collector/look/wall_text.h"
 #include "collector/process/clock.h"
 #include "collector/write/process_work.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -66,8 +66,8 @@ int outside_child_begin(struct outside_child *c, const struct wall_options *opti
 	c->process->inside_pid = c->pid;
 	c->process->opened_ns = c->began_ns = clock_mono_ns();
 	c->process->base = ours->base;
-	c->process->base_bytes = ours->base_bytes;
 	c->process->layout = ours->layout;
+	c->session->process = c->process;
 	ours->base = NULL;
 	process_free(ours);
 	c->wall = wall_new(c->process, options, &c->queue, &c->counts);
@@ -162,14 +162,14 @@ void outside_child_end(struct outside_child *c)
 void outside_child_await(const struct outside_child *c, pid_t tid, char state)
 {
 	char path[48];
-	struct wall_stat stat = {.state = 0};
+	struct thread_stat stat = {.state = 0};
 	size_t bytes;
 
 	snprintf(path, sizeof(path), "task/%d/stat", (int)tid);
 	while (stat.state != state) {
 		char *text = proc_read_all(c->process->proc_fd, path, &bytes);
 
-		if (!text || wall_parse_stat(text, &stat))
+		if (!text || thread_parse_stat(text, &stat))
 			abort();
 		free(text);
 		pause_ms(1);

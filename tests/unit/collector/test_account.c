@@ -496,7 +496,7 @@ static void readings_are_the_kernels(void **state)
 	assert_true(head.process_ns >= word.cpu_ns);
 	assert_true(head.process_ns <= clock_ns(CLOCK_PROCESS_CPUTIME_ID));
 	threads_free(threads); /* tells of those that are left */
-	account_free(&account);
+	account_words_free(&account.words);
 	process_free(p);
 	queue_destroy(&q);
 }
@@ -542,7 +542,7 @@ static void idle_threads_cost_little(void **state)
 	for (int i = 0; i < IDLE; i++)
 		pthread_join(thread[i], NULL);
 	threads_free(threads); /* tells of those that are left */
-	account_free(&account);
+	account_words_free(&account.words);
 	process_free(p);
 	queue_destroy(&q);
 }

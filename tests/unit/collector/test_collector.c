@@ -176,7 +176,7 @@ static void samples_and_spans_of_an_honest_target(void **state)
 	assert_int_equal(collector_finish(c, &result), 0);
 	collector_free(c);
 	f = read_file();
-	assert_int_equal(result.samples, 6);
+	assert_int_equal(result.written.in_file.samples, 6);
 	assert_int_equal(result.processes, 1);
 	assert_int_equal(result.total.delivered, 4);
 	assert_int_equal(f->samples, 6);

@@ -254,27 +254,29 @@ static void numbers_out_of_range_are_refused(void **state)
 
 /* ---- settings */
 
-static void settle(struct event_type *t, const char *text, int expect_wrong)
+static struct event_settings settle(struct event_type *t, const char *text, int expect_wrong)
 {
 	int wrong;
+	struct event_settings s = event_type_settle(t, text, text ? strlen(text) : 0, &wrong);
 
-	t->settings = event_type_settle(t, text, text ? strlen(text) : 0, &wrong);
 	assert_int_equal(wrong, expect_wrong);
+	return s;
 }
 
 static void settings_are_the_types_own_and_those_of_the_text(void **state)
 {
 	struct event_type *t = type_of(&order);
+	struct event_settings s;
 
 	(void)state;
-	settle(t, NULL, 0);
-	assert_true(t->settings.enabled && t->settings.stack_trace);
-	assert_int_equal(t->settings.threshold_ns, 20000000);
-	assert_int_equal(t->settings.throttle_count, 100);
-	settle(t, "other.*#enabled=false\nshop.*#threshold=0 ns\nOrder#select=if-context\n", 0);
-	assert_true(t->settings.enabled);
-	assert_int_equal(t->settings.threshold_ns, 0);
-	assert_int_equal(t->settings.select, SELECT_IF_CONTEXT);
+	s = settle(t, NULL, 0);
+	assert_true(s.enabled && s.stack_trace);
+	assert_int_equal(s.threshold_ns, 20000000);
+	assert_int_equal(s.throttle_count, 100);
+	s = settle(t, "other.*#enabled=false\nshop.*#threshold=0 ns\nOrder#select=if-context\n", 0);
+	assert_true(s.enabled);
+	assert_int_equal(s.threshold_ns, 0);
+	assert_int_equal(s.select, SELECT_IF_CONTEXT);
 	event_type_free(t);
 }
 
@@ -293,9 +295,10 @@ static void a_select_that_cannot_be_is_all_and_told(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct event_type *t = type_of(wrong[i].type);
+		struct event_settings s;
 
-		settle(t, wrong[i].text, 1);
-		assert_int_equal(t->settings.select, SELECT_ALL);
+		s = settle(t, wrong[i].text, 1);
+		assert_int_equal(s.select, SELECT_ALL);
 		event_type_free(t);
 	}
 }

@@ -66,7 +66,7 @@ static void open_scene(struct scene *s, int inline_context)
 
 static struct weft_slot *slot_of(const struct scene *s)
 {
-	return weft_session_slot(s->session->base, &s->session->layout, 0);
+	return weft_session_slot(s->session->process->base, &s->session->process->layout, 0);
 }
 
 static void claim(const struct scene *s, uint64_t generation)
@@ -76,23 +76,23 @@ static void claim(const struct scene *s, uint64_t generation)
 	slot->thread.tid = (int32_t)(70 + generation);
 	slot->thread.generation = generation;
 	slot->samples_p.head = slot->samples_c.tail = 0;
-	((struct weft_session_header *)s->session->base)->slots_high = 1;
-	weft_session_states(s->session->base, &s->session->layout)[0] =
+	((struct weft_session_header *)s->session->process->base)->slots_high = 1;
+	weft_session_states(s->session->process->base, &s->session->process->layout)[0] =
 		WEFT_STATE_WORD(generation, WEFT_SLOT_LIVE);
 }
 
 static void publish(const struct scene *s, const struct weft_record *r)
 {
 	struct weft_slot *slot = slot_of(s);
-	uint8_t *ring = (uint8_t *)slot + s->session->layout.samples_offset;
+	uint8_t *ring = (uint8_t *)slot + s->session->process->layout.samples_offset;
 
-	assert_true(slot->samples_p.head + r->bytes <= s->session->layout.samples_bytes);
+	assert_true(slot->samples_p.head + r->bytes <= s->session->process->layout.samples_bytes);
 	memcpy(ring + slot->samples_p.head, r, r->bytes);
 	slot->samples_p.head += r->bytes;
 	slot->samples_p.written++;
 	slot->counters[WEFT_COUNTER_ATTEMPTED]++;
 	slot->counters[WEFT_COUNTER_WRITTEN]++;
-	((struct weft_session_header *)s->session->base)->fresh[0] |= 1;
+	((struct weft_session_header *)s->session->process->base)->fresh[0] |= 1;
 }
 
 /* A sample with the labels "a=1 b=2" (NULL: it tells none) under @number. */

@@ -63,8 +63,9 @@ static void what_the_loader_knows_is_never_cut(void **state)
 	(void)state;
 	assert_non_null(modules);
 	map_publish(modules, &tables, p);
-	snapshot = (const void *)((const uint8_t *)session->base +
-				  ((struct weft_session_header *)session->base)->map_current);
+	snapshot =
+		(const void *)((const uint8_t *)session->process->base +
+			       ((struct weft_session_header *)session->process->base)->map_current);
 	list = (const void *)(snapshot + 1);
 	assert_int_equal(snapshot->count, snapshots_most(&p->walk->snapshots));
 	for (uint32_t i = 1; i < snapshot->count; i++)

@@ -216,7 +216,7 @@ static void finish(struct scene *s)
 	assert_true(s->worker.total.counter[WEFT_COUNTER_TABLES_REFUSED] > 0);
 	session_free(s->session);
 	assert_int_equal(recording_close(s->worker.recording, clock_mono_ns(), &written), 0);
-	assert_int_equal(written.samples, s->put);
+	assert_int_equal(written.in_file.samples, s->put);
 	naming_free(&s->worker.naming);
 	modules_free(s->walker.walking.modules);
 	queue_destroy(&s->drained);

@@ -169,7 +169,7 @@ static void sleep_for_ever(void (*prepare)(void))
 
 static struct weft_session_header *header(void)
 {
-	return session->base;
+	return session->process->base;
 }
 
 static void begin_with(void (*life)(void (*)(void)), void (*prepare)(void), int wanted)
@@ -241,11 +241,12 @@ static void end(void)
 
 static void set_slot(int32_t timer_id)
 {
-	struct weft_slot *slot = weft_session_slot(session->base, &session->layout, 0);
+	struct weft_slot *slot =
+		weft_session_slot(session->process->base, &session->process->layout, 0);
 
 	slot->thread.tid = child;
 	slot->thread.timer_id = timer_id;
-	weft_session_states(session->base, &session->layout)[0] =
+	weft_session_states(session->process->base, &session->process->layout)[0] =
 		WEFT_STATE_WORD(1, WEFT_SLOT_LIVE);
 	header()->slots_high = 1;
 }
@@ -547,7 +548,7 @@ static void whose_samples_come_is_not_named(void **state)
 	(void)state;
 	begin_with(burn, block_prof, SIGURG); /* a mask that is open again now and then */
 	set_slot(1);
-	slot = weft_session_slot(session->base, &session->layout, 0);
+	slot = weft_session_slot(session->process->base, &session->process->layout, 0);
 	for (int i = 0; i < 8; i++) {
 		slot->counters[WEFT_COUNTER_ATTEMPTED]++;
 		look_over_cpu(1, 60000000);

@@ -47,7 +47,7 @@ static uint64_t memory_used(void)
 
 static struct weft_session_header *header(void)
 {
-	return session->base;
+	return session->process->base;
 }
 
 static void a_false_high_water_mark_costs_no_memory(void **state)
@@ -55,16 +55,17 @@ static void a_false_high_water_mark_costs_no_memory(void **state)
 	uint64_t before = memory_used();
 
 	(void)state;
-	assert_true(session->layout.slot_count >= 1024);
+	assert_true(session->process->layout.slot_count >= 1024);
 	header()->slots_high = UINT32_MAX;
 	session_drain(session, &queue, DRAIN_RUNNING);
 	/* the state words that are read are not there, either */
-	assert_true(memory_used() - before < session->layout.slot_count * 8 + (64 << 10));
+	assert_true(memory_used() - before < session->process->layout.slot_count * 8 + (64 << 10));
 }
 
 static void slots_in_use_have_the_next_ones_touched(void **state)
 {
-	uint64_t *words = weft_session_states(session->base, &session->layout), before;
+	uint64_t *words = weft_session_states(session->process->base, &session->process->layout),
+		 before;
 
 	(void)state;
 	for (uint32_t i = 0; i < 8; i++)

@@ -29,13 +29,13 @@ struct record {
 
 static uint64_t *state_word(void)
 {
-	return weft_session_states(session->base, &session->layout);
+	return weft_session_states(session->process->base, &session->process->layout);
 }
 
 /* Slot 0 as its next owner finds it. */
 static void claim(uint64_t generation)
 {
-	struct weft_session_header *h = session->base;
+	struct weft_session_header *h = session->process->base;
 
 	slot->thread.generation = generation;
 	slot->thread.tid = getpid();
@@ -53,7 +53,7 @@ static int begin(void **state)
 	process->opened_ns = clock_mono_ns();
 	if (session_new(&session, process, &settings))
 		return -1;
-	slot = weft_session_slot(session->base, &session->layout, 0);
+	slot = weft_session_slot(session->process->base, &session->process->layout, 0);
 	claim(1);
 	return 0;
 }
@@ -82,14 +82,14 @@ static struct record sound(uint64_t coroutine)
 
 static void publish(const struct record *record, uint32_t bytes)
 {
-	uint8_t *ring = (uint8_t *)slot + session->layout.events_offset;
+	uint8_t *ring = (uint8_t *)slot + session->process->layout.events_offset;
 	uint64_t head = slot->events_p.head;
 
-	memcpy(ring + (head & (session->layout.events_bytes - 1)), record, bytes);
+	memcpy(ring + (head & (session->process->layout.events_bytes - 1)), record, bytes);
 	slot->counters[WEFT_COUNTER_EVENTS_ATTEMPTED]++;
 	slot->events_p.written++;
 	__atomic_store_n(&slot->events_p.head, head + bytes, __ATOMIC_RELEASE);
-	((struct weft_session_header *)session->base)->fresh[0] = 1;
+	((struct weft_session_header *)session->process->base)->fresh[0] = 1;
 }
 
 static void put(const struct record *record)
@@ -319,7 +319,7 @@ static void a_head_that_cannot_be_does_no_harm(void **state)
 
 	(void)state;
 	slot->events_p.head = UINT64_C(1) << 60;
-	((struct weft_session_header *)session->base)->fresh[0] = 1;
+	((struct weft_session_header *)session->process->base)->fresh[0] = 1;
 	assert_int_equal(drain(DRAIN_RUNNING), 0);
 	put(&good);
 	assert_int_equal(drain(DRAIN_RUNNING), 1);

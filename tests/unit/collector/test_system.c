@@ -258,7 +258,7 @@ static void test_load(void **state)
 	set_times("11", 7, 0, 0, 0);
 	parent.proc_fd = open_process("10");
 	child.proc_fd = open_process("11");
-	child.next = &parent;
+	child.work->next = &parent;
 	system_load_begin(&l, root, 2, 1000);
 	system_load_join(&parent, NULL);
 	system_load_join(&child, &parent);
@@ -301,7 +301,7 @@ static void test_load_of_late_end(void **state)
 	set_times("11", 0, 0, 0, 0);
 	parent.proc_fd = open_process("10");
 	child.proc_fd = open_process("11");
-	child.next = &parent;
+	child.work->next = &parent;
 	system_load_begin(&l, root, 2, 1000);
 	system_load_join(&parent, NULL);
 	system_load_join(&child, &parent);
@@ -372,8 +372,8 @@ static void test_load_of_exec(void **state)
 	assert_int_equal(l.user, 30);
 	system_load_look(&l, &other, NULL);
 	assert_int_equal(l.user, 50);
-	before.next = &after;
-	after.next = &third;
+	before.work->next = &after;
+	after.work->next = &third;
 	third.proc_fd = before.proc_fd;
 	system_load_join(&third, &before);
 	set_times("10", 35, 0, 0, 0);

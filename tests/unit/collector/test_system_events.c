@@ -262,7 +262,7 @@ static void test_threads(void **state)
 	}
 	t = process_thread(s.process, 0, 1, &fresh);
 	recording_thread_gone(s.recording, t, START_NS + 10);
-	process_thread_drop(s.process, 0, 1);
+	process_thread_drop(s.process, t);
 	recording_process_end(s.recording, s.process, START_NS + 20, RECORDING_END_EXITED);
 	finish(&s, 30);
 	assert_int_equal(look("jdk.ThreadStart", NULL).count, 1);

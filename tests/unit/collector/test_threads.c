@@ -92,16 +92,17 @@ static int end(void **state)
 
 static struct weft_session_header *header(void)
 {
-	return session->base;
+	return session->process->base;
 }
 
 static void set_slot(uint32_t index, uint64_t generation, enum weft_slot_state state, int32_t tid)
 {
-	struct weft_slot *slot = weft_session_slot(session->base, &session->layout, index);
+	struct weft_slot *slot =
+		weft_session_slot(session->process->base, &session->process->layout, index);
 
 	slot->thread.tid = tid;
 	slot->thread.claimed_ns = clock_mono_ns();
-	weft_session_states(session->base, &session->layout)[index] =
+	weft_session_states(session->process->base, &session->process->layout)[index] =
 		WEFT_STATE_WORD(generation, state);
 	if (header()->slots_high <= index)
 		header()->slots_high = index + 1;
@@ -441,7 +442,7 @@ static void a_process_that_has_ended_is_told(void **state)
 
 static uint64_t random_state = 88172645463325252u;
 
-static uint64_t random_number(void)
+static uint64_t any_number(void)
 {
 	random_state ^= random_state << 13;
 	random_state ^= random_state >> 7;
@@ -458,12 +459,12 @@ static void a_hostile_session_does_no_harm(void **state)
 	header()->slots_high = UINT32_MAX;
 	for (int i = 0; i < 300; i++) {
 		for (int k = 0; k < 64; k++) {
-			uint64_t r = random_number();
+			uint64_t r = any_number();
 			int32_t tid = r & 1   ? tids[r >> 8 & 15]
 				      : r & 2 ? (int32_t)(r >> 32)
 					      : getpid();
 
-			set_slot((uint32_t)(r >> 16) % session->layout.slot_count, r >> 40,
+			set_slot((uint32_t)(r >> 16) % session->process->layout.slot_count, r >> 40,
 				 (enum weft_slot_state)(r >> 4 & 15), tid);
 		}
 		look();

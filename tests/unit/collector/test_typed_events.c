@@ -32,12 +32,13 @@ static const struct weft_event_type order = {
 
 static struct weft_session_header *header(void)
 {
-	return session->base;
+	return session->process->base;
 }
 
 static const struct weft_event_row *row(uint32_t number)
 {
-	return (const void *)((const uint8_t *)session->base + session->layout.event_area_offset +
+	return (const void *)((const uint8_t *)session->process->base +
+			      session->process->layout.event_area_offset +
 			      (size_t)number * WEFT_EVENT_ROW_BYTES);
 }
 
@@ -54,11 +55,12 @@ static void begin_with(const char *lines)
 	assert_int_equal(queue_init(&queue, 1 << 20), 0);
 	process->opened_ns = clock_mono_ns();
 	assert_int_equal(session_new(&session, process, &settings), 0);
-	slot = weft_session_slot(session->base, &session->layout, 0);
+	slot = weft_session_slot(session->process->base, &session->process->layout, 0);
 	slot->thread.generation = 1;
 	slot->thread.tid = getpid();
 	header()->slots_high = 1;
-	*weft_session_states(session->base, &session->layout) = WEFT_STATE_WORD(1, WEFT_SLOT_LIVE);
+	*weft_session_states(session->process->base, &session->process->layout) =
+		WEFT_STATE_WORD(1, WEFT_SLOT_LIVE);
 }
 
 static int begin(void **state)
@@ -83,7 +85,8 @@ static int end(void **state)
 /* As a program does, outside of handlers. */
 static void log_type(uint32_t number, const struct definition *d)
 {
-	uint8_t *at = (uint8_t *)session->base + session->layout.dict_offset + header()->dict_head;
+	uint8_t *at = (uint8_t *)session->process->base + session->process->layout.dict_offset +
+		      header()->dict_head;
 	uint32_t bytes = (uint32_t)sizeof(struct weft_log_record) + ((d->bytes + 7u) & ~7u);
 	struct weft_log_record record = {
 		.bytes = bytes, .type = WEFT_LOG_EVENT_TYPE, .id = number, .data_bytes = d->bytes};
@@ -103,10 +106,10 @@ static void enrol(uint32_t number, const struct weft_event_type *type)
 
 static void put(const struct written *w)
 {
-	uint8_t *ring = (uint8_t *)slot + session->layout.events_offset;
+	uint8_t *ring = (uint8_t *)slot + session->process->layout.events_offset;
 	uint64_t head = slot->events_p.head;
 
-	memcpy(ring + (head & (session->layout.events_bytes - 1)), w, w->r.record.bytes);
+	memcpy(ring + (head & (session->process->layout.events_bytes - 1)), w, w->r.record.bytes);
 	slot->counters[WEFT_COUNTER_EVENTS_ATTEMPTED]++;
 	slot->events_p.written++;
 	slot->events_p.head = head + w->r.record.bytes;

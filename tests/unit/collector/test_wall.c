@@ -3,8 +3,8 @@
 #include "outside_child.h"
 
 #include "base/session_layout.h"
-#include "collector/look/wall_text.h"
 #include "collector/process/clock.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -134,16 +134,16 @@ static void run_and_sleep(struct session *s, uint64_t *page)
 	}
 }
 
-static struct wall_runs runs_of(const struct outside_child *c)
+static struct thread_sched runs_of(const struct outside_child *c)
 {
-	struct wall_runs runs = {.count = 0};
+	struct thread_sched runs = {.count = 0};
 	size_t bytes;
 	char path[48], *text;
 
 	snprintf(path, sizeof(path), "task/%d/schedstat", (int)c->pid);
 	text = proc_read_all(c->process->proc_fd, path, &bytes);
 	if (text)
-		assert_int_equal(wall_parse_schedstat(text, &runs), 0);
+		assert_int_equal(thread_parse_schedstat(text, &runs), 0);
 	free(text);
 	return runs;
 }
@@ -153,7 +153,7 @@ static void samples_are_the_blocked_time(void **state)
 {
 	struct outside_child c;
 	struct outside_told told;
-	struct wall_runs before, after;
+	struct thread_sched before, after;
 	uint64_t began_ns, blocked_ns, delay_ns;
 
 	(void)state;

@@ -36,14 +36,14 @@ static const struct wall_options fast = {.period_ns = 1000000};
 
 static struct weft_slot *claim(struct session *s, uint32_t index)
 {
-	struct weft_session_header *h = s->base;
-	struct weft_slot *slot = weft_session_slot(s->base, &s->layout, index);
+	struct weft_session_header *h = s->process->base;
+	struct weft_slot *slot = weft_session_slot(s->process->base, &s->process->layout, index);
 
 	slot->thread.tid = (int32_t)syscall(SYS_gettid);
 	slot->thread.generation = GENERATION;
 	if (h->slots_high <= index)
 		__atomic_store_n(&h->slots_high, index + 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&weft_session_states(s->base, &s->layout)[index],
+	__atomic_store_n(&weft_session_states(s->process->base, &s->process->layout)[index],
 			 WEFT_STATE_WORD(GENERATION, WEFT_SLOT_LIVE), __ATOMIC_SEQ_CST);
 	return slot;
 }
@@ -129,7 +129,7 @@ static void each_context_belongs_to_its_stack(void **state)
 		outside_child_watch(&c, SECOND_NS / 10);
 		outside_child_take(&c, &told, context_is_the_stacks);
 	}
-	slot = weft_session_slot(c.session->base, &c.session->layout, 3);
+	slot = weft_session_slot(c.session->process->base, &c.session->process->layout, 3);
 	assert_true(slot->outside.samples >= compared);
 	outside_child_end(&c);
 }
@@ -232,7 +232,7 @@ static void slots_that_lie_are_survived(void **state)
 	(void)state;
 	assert_int_equal(outside_child_begin(&c, &fast, sleep_with_context), 0);
 	outside_child_await(&c, c.pid, 'S');
-	slot = weft_session_slot(c.session->base, &c.session->layout, 3);
+	slot = weft_session_slot(c.session->process->base, &c.session->process->layout, 3);
 	t = threads_next(c.threads, &cursor);
 	assert_non_null(t);
 
@@ -257,7 +257,7 @@ static void slots_that_lie_are_survived(void **state)
 	assert_int_equal(told.last.context, WEFT_CONTEXT_NONE);
 	assert_int_equal(told.last.span_id, 0);
 
-	t->slot = c.session->layout.slot_count;
+	t->slot = c.session->process->layout.slot_count;
 	kill(c.pid, SIGSTOP);
 	outside_child_await(&c, c.pid, 'T');
 	kill(c.pid, SIGCONT);

@@ -295,7 +295,7 @@ static void a_stay_is_one_event(void **state)
 	queue_push(&s.queue, wall_word(&s, WALL_END, 320 * MS, 0, 0));
 	written = close_scene(&s);
 	read_file();
-	assert_int_equal(written.wall, 6);
+	assert_int_equal(written.in_file.wall, 6);
 	assert_int_equal(count_of(RECORDING_WALL_SAMPLE), 1);
 	assert_int_equal(count_of(RECORDING_EXECUTION_SAMPLE), 0);
 	e = one(RECORDING_WALL_SAMPLE, 0);
@@ -473,7 +473,7 @@ static void the_last_ticks_of_a_thread_are_not_lost(void **state)
 	queue_push(&s.queue, wall_word(&s, WALL_END, 1000 * MS, 0, 0));
 	written = close_scene(&s);
 	read_file();
-	assert_int_equal(written.wall, 20);
+	assert_int_equal(written.in_file.wall, 20);
 	assert_int_equal(one(RECORDING_WALL_SAMPLE, 0)->samples, 20);
 	assert_int_equal(count_of(RECORDING_WALL_SAMPLE), 1);
 }

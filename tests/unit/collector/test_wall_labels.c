@@ -99,7 +99,7 @@ static int read_labels(void)
 	int bytes;
 
 	memset(got, 0xEE, sizeof(got));
-	bytes = wall_read_labels(child.wall, thread, got);
+	bytes = wall_labels_of_slot(child.process, thread->slot, thread->tid, got);
 	assert_in_range(bytes + 1, 0, LABEL_BYTES_MAX + 1);
 	for (size_t i = LABEL_BYTES_MAX; i < sizeof(got); i++)
 		assert_int_equal(got[i], 0xEE);
@@ -320,13 +320,13 @@ static void any_lies_are_survived(void **state)
 
 static void claim_and_sleep(struct session *s, uint64_t *shared)
 {
-	struct weft_session_header *h = s->base;
-	struct weft_slot *own = weft_session_slot(s->base, &s->layout, OURS);
+	struct weft_session_header *h = s->process->base;
+	struct weft_slot *own = weft_session_slot(s->process->base, &s->process->layout, OURS);
 
 	own->thread.tid = (int32_t)syscall(SYS_gettid);
 	own->thread.generation = GENERATION;
 	__atomic_store_n(&h->slots_high, NEIGHBOUR + 1, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&weft_session_states(s->base, &s->layout)[OURS],
+	__atomic_store_n(&weft_session_states(s->process->base, &s->process->layout)[OURS],
 			 WEFT_STATE_WORD(GENERATION, WEFT_SLOT_LIVE), __ATOMIC_SEQ_CST);
 	__atomic_store_n(shared, 1, __ATOMIC_RELEASE);
 	for (;;)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is read in /proc/PID/task/TID, and what is not believed there. */
-#include "collector/look/wall_text.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -14,15 +14,15 @@
 
 static void schedstat_has_three_numbers(void **state)
 {
-	struct wall_runs runs;
+	struct thread_sched runs;
 
 	(void)state;
-	assert_int_equal(wall_parse_schedstat("123 45 6\n", &runs), 0);
+	assert_int_equal(thread_parse_schedstat("123 45 6\n", &runs), 0);
 	assert_int_equal(runs.cpu_ns, 123);
 	assert_int_equal(runs.delay_ns, 45);
 	assert_int_equal(runs.count, 6);
 	assert_true(runs.has_times && !runs.is_running);
-	assert_int_equal(wall_parse_schedstat("18446744073709551615 0 1\n", &runs), 0);
+	assert_int_equal(thread_parse_schedstat("18446744073709551615 0 1\n", &runs), 0);
 	assert_true(runs.cpu_ns == UINT64_MAX);
 }
 
@@ -39,11 +39,11 @@ static void bad_schedstat_is_refused_and_leaves_all_as_it_was(void **state)
 					  "a b c",
 					  "1  ",
 					  "99999999999999999999 1 1"};
-	struct wall_runs runs = {.count = 77};
+	struct thread_sched runs = {.count = 77};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		if (wall_parse_schedstat(bad[i], &runs) != -EPROTO)
+		if (thread_parse_schedstat(bad[i], &runs) != -EPROTO)
 			fail_msg("taken: %s", bad[i]);
 		assert_int_equal(runs.count, 77);
 	}
@@ -55,30 +55,30 @@ static void bad_schedstat_is_refused_and_leaves_all_as_it_was(void **state)
 
 static void status_counts_both_kinds_of_switches(void **state)
 {
-	struct wall_runs runs;
+	struct thread_sched runs;
 
 	(void)state;
-	assert_int_equal(wall_parse_status(STATUS("S (sleeping)", "12", "30"), &runs), 0);
+	assert_int_equal(thread_parse_status(STATUS("S (sleeping)", "12", "30"), &runs), 0);
 	assert_int_equal(runs.count, 42);
 	assert_true(!runs.has_times && !runs.is_running);
-	assert_int_equal(wall_parse_status(STATUS("R (running)", "12", "30"), &runs), 0);
+	assert_int_equal(thread_parse_status(STATUS("R (running)", "12", "30"), &runs), 0);
 	assert_true(runs.is_running);
-	assert_int_equal(wall_parse_status(STATUS("S", "x", "3"), &runs), -EPROTO);
-	assert_int_equal(wall_parse_status("Name:\tx\n", &runs), -EPROTO);
-	assert_int_equal(wall_parse_status("", &runs), -EPROTO);
+	assert_int_equal(thread_parse_status(STATUS("S", "x", "3"), &runs), -EPROTO);
+	assert_int_equal(thread_parse_status("Name:\tx\n", &runs), -EPROTO);
+	assert_int_equal(thread_parse_status("", &runs), -EPROTO);
 }
 
 static void syscall_tells_sp_and_pc_or_that_it_runs(void **state)
 {
-	struct wall_call call = {1, 2};
+	struct thread_call call = {1, 2};
 
 	(void)state;
-	assert_int_equal(wall_parse_syscall("running\n", &call), -EAGAIN);
-	assert_int_equal(wall_parse_syscall("-1 0x7ffd10 0x4010\n", &call), 0);
+	assert_int_equal(thread_parse_syscall("running\n", &call), -EAGAIN);
+	assert_int_equal(thread_parse_syscall("-1 0x7ffd10 0x4010\n", &call), 0);
 	assert_int_equal(call.sp, 0x7ffd10);
 	assert_int_equal(call.pc, 0x4010);
 	assert_int_equal(
-		wall_parse_syscall(
+		thread_parse_syscall(
 			"230 0x1 0x0 0x7ffe 0x0 0x2c 0x0 0x7fff0af63548 0x7f898082c2ad\n", &call),
 		0);
 	assert_true(call.sp == 0x7fff0af63548 && call.pc == 0x7f898082c2ad);
@@ -98,11 +98,11 @@ static void bad_syscall_is_refused(void **state)
 		"-2 0x1 0x2\n",
 		"1 0x1ffffffffffffffff 0 0 0 0 0 1 2\n",
 	};
-	struct wall_call call = {1, 2};
+	struct thread_call call = {1, 2};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		if (wall_parse_syscall(bad[i], &call) != -EPROTO)
+		if (thread_parse_syscall(bad[i], &call) != -EPROTO)
 			fail_msg("taken: %s", bad[i]);
 		assert_true(call.sp == 1 && call.pc == 2);
 	}
@@ -117,19 +117,19 @@ static void bad_syscall_is_refused(void **state)
 
 static void stat_is_counted_from_the_last_bracket(void **state)
 {
-	struct wall_stat stat;
+	struct thread_stat stat;
 
 	(void)state;
-	assert_int_equal(wall_parse_stat("12 (a b) R 1) (x) D" FIELDS_TO_28, &stat), 0);
+	assert_int_equal(thread_parse_stat("12 (a b) R 1) (x) D" FIELDS_TO_28, &stat), 0);
 	assert_string_equal(stat.name, "a b) R 1) (x");
 	assert_int_equal(stat.state, 'D');
 	assert_int_equal(stat.stack_start, 140733);
 	assert_int_equal(stat.cpu, -1);
-	assert_int_equal(wall_parse_stat("12 (a) R" FIELDS_TO_39, &stat), 0);
+	assert_int_equal(thread_parse_stat("12 (a) R" FIELDS_TO_39, &stat), 0);
 	assert_int_equal(stat.cpu, 39);
-	assert_int_equal(wall_parse_stat("12 () S" FIELDS_TO_28, &stat), 0);
+	assert_int_equal(thread_parse_stat("12 () S" FIELDS_TO_28, &stat), 0);
 	assert_string_equal(stat.name, "");
-	assert_int_equal(wall_parse_stat("12 (0123456789abcdef0123) S" FIELDS_TO_28, &stat), 0);
+	assert_int_equal(thread_parse_stat("12 (0123456789abcdef0123) S" FIELDS_TO_28, &stat), 0);
 	assert_string_equal(stat.name, "0123456789abcde");
 }
 
@@ -147,11 +147,11 @@ static void bad_stat_is_refused(void **state)
 		"12 (a) S 1 2",
 		"12 (a)S 1 2",
 	};
-	struct wall_stat stat;
+	struct thread_stat stat;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		if (wall_parse_stat(bad[i], &stat) != -EPROTO)
+		if (thread_parse_stat(bad[i], &stat) != -EPROTO)
 			fail_msg("taken: %s", bad[i]);
 }
 
@@ -160,9 +160,9 @@ static void any_bytes_are_survived(void **state)
 {
 	static const char letters[] =
 		"0123456789abcdefx() -\n\tSRDrunningState:voluntary_ctxt_switches";
-	struct wall_runs runs;
-	struct wall_call call;
-	struct wall_stat stat;
+	struct thread_sched runs;
+	struct thread_call call;
+	struct thread_stat stat;
 	unsigned int seed = 1;
 
 	(void)state;
@@ -173,10 +173,10 @@ static void any_bytes_are_survived(void **state)
 		for (size_t i = 0; i < bytes; i++)
 			text[i] = letters[(size_t)rand_r(&seed) % (sizeof(letters) - 1)];
 		text[bytes] = 0;
-		wall_parse_schedstat(text, &runs);
-		wall_parse_status(text, &runs);
-		wall_parse_syscall(text, &call);
-		wall_parse_stat(text, &stat);
+		thread_parse_schedstat(text, &runs);
+		thread_parse_status(text, &runs);
+		thread_parse_syscall(text, &call);
+		thread_parse_stat(text, &stat);
 		free(text);
 	}
 }
