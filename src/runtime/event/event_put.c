@@ -14,7 +14,6 @@
 #include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
 #include "runtime/context/publish.h"
-#include "runtime/core/ring_append.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
 

@@ -9,7 +9,7 @@
 #ifndef WEFT_RUNTIME_EVENTS_RING_H
 #define WEFT_RUNTIME_EVENTS_RING_H
 
-#include "runtime/core/ring.h"
+#include "runtime/core/ring_append.h"
 #include "runtime/event/event.h"
 
 static inline struct ring events_ring(struct weft_slot *slot)
