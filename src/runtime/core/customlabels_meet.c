@@ -14,7 +14,7 @@ const struct weft_custom_labels_v1 *weft_meet_library;
 int weft_meet_is_weft(const struct weft_custom_labels_set *set)
 {
 	uint64_t at = (uint64_t)(uintptr_t)set;
-	uint64_t slots = weft_rt.slot_count * weft_rt.slot_stride;
+	uint64_t slots = weft_layout.slot_count * weft_layout.slot_stride;
 
 	if (at - (uint64_t)(uintptr_t)weft_rt.slots < slots)
 		return 1;

@@ -51,15 +51,8 @@ struct weft_rt {
 	uint64_t *states;
 	uint64_t *free_bits;
 	uint8_t *slots;
-	uint64_t slot_stride;
 	uint64_t total_bytes;
-	uint64_t samples_offset, events_offset, dict_offset, modules_offset;
-	uint64_t dict_bytes, modules_bytes;
-	uint64_t map_offset, map_bytes;
-	uint64_t event_area_offset;
-	uint64_t session_id;
-	uint32_t samples_bytes, events_bytes;
-	uint32_t slot_count;
+	uint64_t events_offset; /* the layout's, as wide as the address that it is added to */
 	int32_t pid;
 	uint32_t cookie;
 	int has_collector;
@@ -92,6 +85,8 @@ struct weft_rt {
 
 #pragma GCC visibility push(hidden) /* no detour by the global offset table */
 extern struct weft_rt weft_rt;
+/* The session's header as it was validated: others may change the shared one. */
+extern struct weft_session_header weft_layout;
 #pragma GCC visibility pop
 
 /* In the constructor's file: code that claims slots refers to it, and so links the constructor. */
@@ -110,12 +105,13 @@ static inline int weft_rt_is_unbegun_child(void)
 
 static inline struct weft_slot *weft_rt_slot(uint32_t index)
 {
-	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_rt.slot_stride);
+	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_layout.slot_stride);
 }
 
 static inline uint32_t weft_rt_index(const struct weft_slot *slot)
 {
-	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
+	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) /
+			  weft_layout.slot_stride);
 }
 
 /* Slots that were ever in use lie below it. */
@@ -123,7 +119,7 @@ static inline uint32_t weft_rt_slots_high(void)
 {
 	uint32_t high = load_acquire(&weft_rt.header->slots_high);
 
-	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
+	return high < weft_layout.slot_count ? high : weft_layout.slot_count;
 }
 
 /*

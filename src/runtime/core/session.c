@@ -19,9 +19,7 @@
 #define OWN_FD_LOWEST 960 /* high, yet below the usual limit and cheap in the kernel's table */
 
 struct weft_rt weft_rt = {.own_fd = -1};
-
-/* A private copy: what was validated is what is used. Only one thread begins a session. */
-static struct weft_session_header layout;
+struct weft_session_header weft_layout; /* (only one thread begins a session) */
 
 static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protection)
 {
@@ -34,28 +32,15 @@ static void adopt_layout(uint8_t *base, int fd)
 
 	rt->base = base;
 	rt->header = (struct weft_session_header *)(void *)base;
-	rt->states = weft_session_states(base, &layout);
-	rt->free_bits = weft_session_free_bits(base, &layout);
-	rt->slots = base + layout.slots_offset;
-	rt->slot_stride = layout.slot_stride;
-	rt->slot_count = layout.slot_count;
-	rt->total_bytes = layout.total_bytes;
-	rt->samples_offset = layout.samples_offset;
-	rt->samples_bytes = layout.samples_bytes;
-	rt->events_offset = layout.events_offset;
-	rt->events_bytes = layout.events_bytes;
-	rt->dict_offset = layout.dict_offset;
-	rt->dict_bytes = layout.dict_bytes;
-	rt->modules_offset = layout.modules_offset;
-	rt->modules_bytes = layout.modules_bytes;
-	rt->map_offset = layout.map_offset;
-	rt->map_bytes = layout.map_bytes;
-	rt->event_area_offset = layout.event_area_offset;
-	rt->session_id = layout.session_id;
+	rt->states = weft_session_states(base, &weft_layout);
+	rt->free_bits = weft_session_free_bits(base, &weft_layout);
+	rt->slots = base + weft_layout.slots_offset;
+	rt->total_bytes = weft_layout.total_bytes;
+	rt->events_offset = weft_layout.events_offset;
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
-	weft_event_rows_map(fd, layout.event_area_offset);
+	weft_event_rows_map(fd, weft_layout.event_area_offset);
 	store_release(&rt->state, WEFT_RT_SESSION);
 	WEFT_CALL_PARTS(session_begins);
 }
@@ -88,11 +73,11 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	base = (uint8_t *)at;
 	failed = open_area(base, 0, WEFT_SESSION_HEADER_BYTES, PROT_READ | PROT_WRITE);
 	if (!failed) {
-		memcpy(&layout, base, sizeof(layout));
-		failed = weft_session_validate(&layout, total_bytes);
+		memcpy(&weft_layout, base, sizeof(weft_layout));
+		failed = weft_session_validate(&weft_layout, total_bytes);
 	}
 	if (!failed)
-		failed = open_header(base, &layout);
+		failed = open_header(base, &weft_layout);
 	if (failed) {
 		sys_call2(SYS_munmap, base, total_bytes);
 		return failed;
@@ -187,18 +172,19 @@ static uint64_t own_start_time(void)
 
 static void fill_own_header(struct weft_session_header *shared)
 {
-	layout.pid = sys_getpid();
-	layout.parent_pid = (int32_t)sys_call0(SYS_getppid);
-	layout.pid_start = own_start_time();
-	layout.features = WEFT_FEATURE_RUNTIME_MADE;
-	layout.run_state = WEFT_RUN_IDLE;
-	layout.mono_anchor_ns = clock_monotonic_ns();
-	if (sys_call3(SYS_getrandom, &layout.session_id, sizeof(layout.session_id), 1) !=
-	    sizeof(layout.session_id))
-		layout.session_id = layout.mono_anchor_ns;
-	layout.session_id |= 1;
-	layout.cookie = (layout.session_id >> 16 & 0xFFFFFF) | 1; /* 0 would tell nobody */
-	memcpy(shared, &layout, sizeof(layout));
+	weft_layout.pid = sys_getpid();
+	weft_layout.parent_pid = (int32_t)sys_call0(SYS_getppid);
+	weft_layout.pid_start = own_start_time();
+	weft_layout.features = WEFT_FEATURE_RUNTIME_MADE;
+	weft_layout.run_state = WEFT_RUN_IDLE;
+	weft_layout.mono_anchor_ns = clock_monotonic_ns();
+	if (sys_call3(SYS_getrandom, &weft_layout.session_id, sizeof(weft_layout.session_id), 1) !=
+	    sizeof(weft_layout.session_id))
+		weft_layout.session_id = weft_layout.mono_anchor_ns;
+	weft_layout.session_id |= 1;
+	weft_layout.cookie =
+		(weft_layout.session_id >> 16 & 0xFFFFFF) | 1; /* 0 would tell nobody */
+	memcpy(shared, &weft_layout, sizeof(weft_layout));
 }
 
 /* Without a file nobody can attach later. */
@@ -208,16 +194,16 @@ int weft_session_make(int keeps_file)
 	int fd = -1;
 	long at;
 
-	memset(&layout, 0, sizeof(layout));
-	weft_session_layout(&layout, own_slot_count(), 0, 0);
+	memset(&weft_layout, 0, sizeof(weft_layout));
+	weft_session_layout(&weft_layout, own_slot_count(), 0, 0);
 	if (keeps_file)
-		fd = session_make_file(layout.total_bytes);
+		fd = session_make_file(weft_layout.total_bytes);
 	weft_event_rows_open();
-	at = sys_reserve(fd, layout.total_bytes);
+	at = sys_reserve(fd, weft_layout.total_bytes);
 	base = (uint8_t *)at;
-	if (sys_is_error(at) || open_header(base, &layout)) {
+	if (sys_is_error(at) || open_header(base, &weft_layout)) {
 		if (!sys_is_error(at))
-			sys_call2(SYS_munmap, base, layout.total_bytes);
+			sys_call2(SYS_munmap, base, weft_layout.total_bytes);
 		if (fd >= 0)
 			sys_call1(SYS_close, fd);
 		return -ENOMEM;
@@ -232,7 +218,7 @@ int weft_session_make(int keeps_file)
 /* Idempotent: two threads may open the same block at once. */
 int weft_session_open_block(uint32_t block)
 {
-	uint64_t bytes = weft_rt.slot_stride * WEFT_SESSION_BLOCK_SLOTS;
+	uint64_t bytes = weft_layout.slot_stride * WEFT_SESSION_BLOCK_SLOTS;
 	uint64_t offset = (uint64_t)(weft_rt.slots - weft_rt.base) + block * bytes;
 	int failed = open_area(weft_rt.base, offset, bytes, PROT_READ | PROT_WRITE);
 	uint32_t expected = block;

@@ -129,7 +129,7 @@ static int slot_collector_is_gone(void)
 
 static struct opening slot_find(void)
 {
-	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
+	uint32_t limit = weft_layout.slot_count / WEFT_SESSION_BLOCK_SLOTS;
 
 	for (;;) {
 		uint32_t open = load_acquire(&weft_rt.header->blocks_open);

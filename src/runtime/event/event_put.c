@@ -143,7 +143,7 @@ static uint32_t count_texts(const struct weft_event_type *type)
 /* All texts together get at most a quarter of the ring. */
 static uint32_t longest_text(uint32_t texts)
 {
-	uint32_t share = texts ? weft_rt.events_bytes / 4 / texts : 0;
+	uint32_t share = texts ? weft_layout.events_bytes / 4 / texts : 0;
 
 	return share < WEFT_EVENT_STRING_MAX ? share : WEFT_EVENT_STRING_MAX;
 }
@@ -230,7 +230,8 @@ static uint32_t most_stack(const struct weft_slot *slot)
 {
 	uint64_t used = load_relaxed(&slot->events_p.head) - load_relaxed(&slot->events_c.tail);
 
-	return used < weft_rt.events_bytes ? (weft_rt.events_bytes - (uint32_t)used) / 4 : 0;
+	return used < weft_layout.events_bytes ? (weft_layout.events_bytes - (uint32_t)used) / 4
+					       : 0;
 }
 
 /* Room for frames or a copy; if there is little, no copy, and few frames. */

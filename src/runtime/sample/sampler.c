@@ -45,8 +45,8 @@ static struct ring samples_ring(struct weft_slot *slot)
 {
 	return (struct ring){.producer = &slot->samples_p,
 			     .consumer = &slot->samples_c,
-			     .data = (uint8_t *)slot + weft_rt.samples_offset,
-			     .bytes = weft_rt.samples_bytes};
+			     .data = (uint8_t *)slot + weft_layout.samples_offset,
+			     .bytes = weft_layout.samples_bytes};
 }
 
 static void count_context(struct weft_slot *slot, enum weft_sample_context context)
@@ -203,7 +203,7 @@ static struct weft_sample_record *sampler_take_stack(struct stack_take *take)
 static int sampler_is_wanted(struct weft_slot *slot)
 {
 	const struct weft_event_row *rows =
-		(const void *)(weft_rt.base + weft_rt.event_area_offset);
+		(const void *)(weft_rt.base + weft_layout.event_area_offset);
 	uint32_t flags = load_relaxed(&rows[WEFT_EVENT_ROW_CPU].flags);
 
 	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))

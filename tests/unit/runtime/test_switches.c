@@ -45,7 +45,8 @@ static int begin(void **state)
 	memset(&slot->events_c, 0, sizeof(slot->events_c));
 	memset(slot->counters, 0, sizeof(slot->counters));
 	ring_reader_open(&reader, &slot->events_p, &slot->events_c,
-			 (const uint8_t *)slot + weft_rt.events_offset, weft_rt.events_bytes);
+			 (const uint8_t *)slot + weft_layout.events_offset,
+			 weft_layout.events_bytes);
 	return 0;
 }
 
@@ -229,7 +230,7 @@ static void labels_stand_behind(void **state)
 
 static void what_finds_no_room_is_counted(void **state)
 {
-	uint64_t fit = weft_rt.events_bytes / sizeof(taken.r), seen = 0;
+	uint64_t fit = weft_layout.events_bytes / sizeof(taken.r), seen = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < fit + 10; i++)
