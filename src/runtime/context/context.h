@@ -17,7 +17,6 @@
  *   label_bytes.c   labels as records have them
  *   publish.c       one write, all formats
  *   publish_quick.c the usual write, written out
- *   outline.c       inline functions, out of line
  */
 #ifndef WEFT_RUNTIME_CONTEXT_ROOM_H
 #define WEFT_RUNTIME_CONTEXT_ROOM_H

@@ -23,7 +23,7 @@
 #include "runtime/sample/attach.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 extern char **environ;
 

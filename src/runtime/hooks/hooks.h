@@ -15,8 +15,7 @@
  *   hook_exec.c     exec and spawn
  *   environment.c   what children are told
  *   hook_exit.c     _exit
- *   hook_signal.c   sigaction and its like, sigaltstack
- *   hook_mask.c     sigprocmask and its like
+ *   hook_signal.c   sigaction, sigprocmask and their like
  *   hook_wait.c     waits for signals, or with masks
  *   hook_jump.c     sigsetjmp, siglongjmp
  *   hook_profil.c   gprof

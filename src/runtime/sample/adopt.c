@@ -20,9 +20,8 @@
 #include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #define ROOM_BYTES 4096
 #define STATUS_BYTES 4096

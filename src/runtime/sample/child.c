@@ -19,9 +19,8 @@
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/engine.h"
-#include "runtime/sample/join.h"
 #include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 #include "runtime/stack/tables.h"
 
 #define PATIENCE_NS UINT64_C(2000000000)

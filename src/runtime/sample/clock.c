@@ -7,15 +7,12 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock_gaps.h"
 #include "runtime/sample/clock_rest.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/kernel_time.h"
-#include "runtime/sample/pace.h"
 #include "runtime/sample/prime.h"
-#include "runtime/signals/signals.h"
+#include "runtime/sample/sample.h"
 
 #define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */
 #define PAGE_BYTES 4096

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Start and stop of sampling: see engine.h. Whoever makes a timer passes the gate (gate.h).
+ * Start and stop of sampling: see engine.h. Whoever makes a timer passes the gate (gate.c).
  *
  * A stop waits for running handlers, but not for ever: what a late one may still store in a slot,
  * the number of a deleted timer, is cleared afterwards, or before the next start.
@@ -9,11 +9,9 @@
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/pace.h"
 #include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #define PATIENCE_NS UINT64_C(20000000)
 #define NAP_NS 100000

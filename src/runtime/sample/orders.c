@@ -3,7 +3,7 @@
  * The handler of the priming signal (prime.c): an order to this thread, a sample of the thread's
  * hrtimer, which sends the same signal, or another sender's signal, which is passed on.
  */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/attach.h"

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See sample_labels.h. The slot's label_state remembers which labels were recorded last: address
+ * Labels in a sample record: written by the first sample after they changed, and by number in those
+ * that follow (abi/session.h). In a handler on the owning thread: whatever it interrupted, a write
+ * of labels or of a context, the visible set is whole at every instruction. So a sample has its
+ * labels even while its ids are being written (WEFT_CONTEXT_BUSY): those from before a batch, or
+ * those from after it.
+ *
+ * weft_sample_labels_bytes() is called before there is a record, to reserve room;
+ * weft_sample_labels_put() once its stack is in. Nothing is kept in between, because the stack is
+ * walked meanwhile, and the handler's own is small.
+ *
+ * The slot's label_state remembers which labels were recorded last: address
  * and generation of the set, and its number. Numbers count up in each thread; their top byte is
  * that of header.attach_number, so that labels are recorded again for a collector that attaches
  * later.
  */
-#include "runtime/sample/sample_labels.h"
+#include "runtime/sample/sample.h"
 
 #include "runtime/context/label_bytes.h"
 #include "runtime/core/label_store.h"

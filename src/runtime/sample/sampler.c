@@ -20,7 +20,7 @@
  * thread's usage (one getrusage), and the clock's next block of gaps begins (at most one event in
  * 40 ms).
  */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #include <string.h>
 
@@ -34,9 +34,7 @@
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/pace.h"
 #include "runtime/sample/registers.h"
-#include "runtime/sample/sample_labels.h"
 #include "runtime/stack/stack.h"
 
 #define OPENING_MAX_US 10000 /* by what has a tick to its name that is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Installing and uninstalling the SIGPROF handler, and which signals are its own. */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 int weft_sampler_is_installed(void)
 {

@@ -15,13 +15,12 @@
  * timers_armed in the header counts all; the collector's budget bounds it, because
  * RLIMIT_SIGPENDING is shared by all of a user's processes.
  */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #include <signal.h>
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
 
 #define NOTIFY_THREAD_ID 4

@@ -18,10 +18,9 @@
 #include "runtime/hooks/patch.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"
-#include "runtime/sample/join.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 #include "runtime/stack/module_map.h"
 #include "runtime/start/start.h"
 

@@ -30,9 +30,8 @@
 #include <unistd.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/join.h"
+#include "runtime/sample/sample.h"
 
 #ifndef WEFT_BINDIR
 #define WEFT_BINDIR "/usr/local/bin"
