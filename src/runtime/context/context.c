@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/copies.h"
 
 #define RECORD_WORDS 8

@@ -13,7 +13,6 @@
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
-#include "runtime/coro/coro_carry.h"
 
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 

@@ -75,7 +75,7 @@ struct weft_rt {
 	void (*on_fork)(void);
 	/* At _exit(), before the process ends; NULL: nobody waits for it. Async-signal-safe. */
 	void (*last_words)(void);
-	/* Before a label is set: a coroutine without a block gets one (coro_carry.h). */
+	/* Before a label is set: a coroutine without a block gets one (coro/coro.h). */
 	void (*own_block)(struct weft_slot *slot);
 	const struct weft_part *const *parts; /* part.h; NULL: not begun */
 	/* Walks a caller's stack for an event (event.h); NULL: nothing walks stacks. */

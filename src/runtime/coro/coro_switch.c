@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See coro_switch.h. The record is written in place, by the events ring's protocol (ring_append.h).
+ * See coro.h. The record is written in place, by the events ring's protocol (ring_append.h).
  * A switch is bookkeeping: it triggers no contextual event.
  */
-#include "runtime/coro/coro_switch.h"
+#include "runtime/coro/coro.h"
 
 #include <string.h>
 
+#include "runtime/context/context.h"
 #include "runtime/context/label_bytes.h"
-#include "runtime/context/publish.h"
 #include "runtime/event/events_ring.h"
 
 static int has_tags(const struct weft_context_snapshot *c)
@@ -87,27 +87,25 @@ coro_switch_append(struct weft_slot *slot, const struct weft_switch *interval,
 	return a.result;
 }
 
-void weft_switch_put_of(struct weft_slot *slot, const struct weft_switch *interval,
-			const struct weft_switch_context *context)
+void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval,
+		     const struct weft_switch_context *context)
 {
 	static const struct weft_context_snapshot nothing;
-	const struct weft_context_snapshot *ids =
-		LIKELY(weft_publish_shows_v1()) ? &context->ids : &nothing;
+	struct weft_switch_context own;
+	enum weft_ring_result result;
 
 	if (UNLIKELY(!slot || slot == weft_slot_private())) {
 		weft_rt_count(WEFT_COUNTER_EVENTS_NO_SLOT, 1);
 		return;
 	}
+	if (LIKELY(!context)) {
+		weft_switch_read_context(slot, &own);
+		context = &own;
+	}
 	events_add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
-	if (LIKELY(events_count(slot, coro_switch_append(slot, interval, ids, context->labels))))
+	result = coro_switch_append(slot, interval,
+				    LIKELY(weft_publish_shows_v1()) ? &context->ids : &nothing,
+				    context->labels);
+	if (LIKELY(events_count(slot, result)))
 		events_add_one(slot, WEFT_COUNTER_CORO_SWITCHES);
-}
-
-void weft_switch_put(struct weft_slot *slot, const struct weft_switch *interval)
-{
-	struct weft_switch_context c = {.labels = NULL};
-
-	if (LIKELY(slot != NULL))
-		weft_switch_read_context(slot, &c);
-	weft_switch_put_of(slot, interval, &c);
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
+#include "runtime/context/context.h"
 #include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
 

@@ -9,12 +9,12 @@
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
 #include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 #include "runtime/event/event.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"

@@ -25,7 +25,7 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"

@@ -5,11 +5,11 @@
  */
 #include "runtime/start/start.h"
 
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 #include "runtime/event/event.h"
 #include "runtime/otel/otel_private.h"
 

@@ -8,7 +8,7 @@
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/customlabels_meet.h"
 #include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
