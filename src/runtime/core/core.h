@@ -12,7 +12,7 @@
  *   own.h                where a thread's own words lie
  *   seats.c              those words without static TLS
  *   guard.c              the word that a fork wipes
- *   session.c            make or map a session
+ *   session.c            make or map a session, and its settings of events
  *   slot.c               claim, prime, release a slot
  *   key.c                the end of a thread
  *   fork.c               before, after, and the child
@@ -28,7 +28,6 @@
  *   coro_blocks.c        memory for labels of coroutines
  *   customlabels_meet.c  libcustomlabels-weft.so, found
  *   custom_labels.h      what both libraries agree on
- *   event_rows.c         settings of events, one address
  *   loaded_object.c      an object, read where it is mapped
  *   hook_groups.c        which groups of hooks are on
  *   real.c               libc's own functions

@@ -187,10 +187,8 @@ int weft_session_open_block(uint32_t block);
 int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes);
 void weft_session_forget(void); /* in a forked child: unmaps its parent's */
 
-/* event_rows.c: the settings of typed events, at one address for the process's life */
+/* The settings of typed events, at one address for the process's life */
 extern struct weft_event_row *weft_event_rows; /* NULL: they could not be mapped */
-void weft_event_rows_open(void); /* before a session is mapped: the rows then lie above it */
-void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
 void weft_event_rows_forget(void);
 
 /* slot.c */

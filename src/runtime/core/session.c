@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <weft/abi/events.h>
+
 #include "runtime/core/sys.h"
 
 #define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK)
@@ -20,6 +22,52 @@
 
 struct weft_rt weft_rt = {.own_fd = -1};
 struct weft_session_header weft_layout; /* (only one thread begins a session) */
+
+/*
+ * The rows of settings (weft/abi/events.h) stay at one address for the process's life, because
+ * event types keep pointers to them. The rows of a session that is mapped, or made with a file, are
+ * mapped there a second time; else, and in a forked child until it has a session, zeros are: all
+ * types are off. Called where a session begins or is dropped, never by two threads at a time.
+ */
+struct weft_event_row *weft_event_rows;
+
+/* Replaces the mapping in one step; the first one lies at any address. @fd < 0: zeros. */
+static long event_rows_map(int fd, uint64_t offset)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	long at = sys_call6(SYS_mmap, SYS_ARG(weft_event_rows), WEFT_EVENT_ROWS_BYTES,
+			    PROT_READ | PROT_WRITE, flags | (weft_event_rows ? MAP_FIXED : 0), fd,
+			    (long)offset);
+
+	if (!sys_is_error(at))
+		weft_event_rows = (struct weft_event_row *)at;
+	return at;
+}
+
+/* Before a session is mapped: the rows then lie above it. */
+static void event_rows_open(void)
+{
+	if (!weft_event_rows)
+		event_rows_map(-1, 0);
+}
+
+static void event_rows_adopt(int fd, uint64_t offset)
+{
+	if (!weft_event_rows)
+		return;
+	if (sys_is_error(event_rows_map(fd, offset)))
+		weft_event_rows_forget();
+	else if (fd >= 0)
+		sys_call3(SYS_madvise, weft_event_rows, WEFT_EVENT_ROWS_BYTES, MADV_DONTDUMP);
+}
+
+void weft_event_rows_forget(void)
+{
+	if (weft_event_rows)
+		event_rows_map(-1, 0);
+}
+
+/* ---- a session */
 
 static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protection)
 {
@@ -40,7 +88,7 @@ static void adopt_layout(uint8_t *base, int fd)
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
-	weft_event_rows_map(fd, weft_layout.event_area_offset);
+	event_rows_adopt(fd, weft_layout.event_area_offset);
 	store_release(&rt->state, WEFT_RT_SESSION);
 	WEFT_CALL_PARTS(session_begins);
 }
@@ -66,7 +114,7 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	if (sys_call2(SYS_fstat, fd, &st) || (uint64_t)st.st_size != total_bytes ||
 	    total_bytes < WEFT_SESSION_HEADER_BYTES)
 		return -EPROTO;
-	weft_event_rows_open();
+	event_rows_open();
 	at = sys_reserve(fd, total_bytes);
 	if (sys_is_error(at))
 		return -ENOMEM;
@@ -198,7 +246,7 @@ int weft_session_make(int keeps_file)
 	weft_session_layout(&weft_layout, own_slot_count(), 0, 0);
 	if (keeps_file)
 		fd = session_make_file(weft_layout.total_bytes);
-	weft_event_rows_open();
+	event_rows_open();
 	at = sys_reserve(fd, weft_layout.total_bytes);
 	base = (uint8_t *)at;
 	if (sys_is_error(at) || open_header(base, &weft_layout)) {
