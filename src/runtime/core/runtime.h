@@ -228,6 +228,15 @@ int weft_modules_update(void);
 void weft_modules_epoch_add(uint64_t amount);
 void weft_modules_epoch_replay(void);
 
+/* maps.c: calls @visit for each mapping in the file at @path, until it returns another value than
+ * 0, which is returned; -errno: the file cannot be opened. */
+struct weft_mapping {
+	uint64_t low, high;
+	const char *name; /* "": none */
+};
+int weft_maps_each(const char *path, int (*visit)(void *arg, const struct weft_mapping *m),
+		   void *arg);
+
 /* fork.c */
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
 struct weft_slot *weft_fork_noticed(void); /* in a child: its private slot */

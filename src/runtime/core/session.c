@@ -8,13 +8,13 @@
  */
 #include "runtime/core/part.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <weft/abi/events.h>
 
+#include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 
 #define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK)
@@ -201,21 +201,17 @@ static void keep_own_file(int fd)
 /* Field 22 of our stat; the command in field 2 may contain anything. 0: unreadable. */
 static uint64_t own_start_time(void)
 {
-	char text[1024] = {0};
-	long fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
-	long bytes = fd < 0 ? 0 : sys_call3(SYS_read, fd, text, sizeof(text) - 1);
-	uint64_t value = 0;
+	char text[1024];
+	long bytes = sys_read_file("/proc/self/stat", text, sizeof(text));
 	long at = bytes > 0 ? bytes : 0;
+	const char *value;
 
-	if (fd >= 0)
-		sys_call1(SYS_close, fd);
 	while (at > 0 && text[at - 1] != ')')
 		at--;
 	for (int field = 2; at < bytes && field < 22; at++)
 		field += text[at] == ' ';
-	for (; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
-		value = value * 10 + (uint64_t)(text[at] - '0');
-	return value;
+	value = text + at;
+	return number_parse(&value, 10);
 }
 
 static void fill_own_header(struct weft_session_header *shared)

@@ -14,7 +14,6 @@
  */
 #include "runtime/event/event.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/event_row.h"

@@ -20,7 +20,6 @@
 #include "runtime/hooks/environment.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

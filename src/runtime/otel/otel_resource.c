@@ -10,7 +10,6 @@
  */
 #include "runtime/otel/otel_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* hrtimers by perf's cpu-clock: see clock.h. */
 #include "runtime/sample/clock.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 

@@ -9,7 +9,6 @@
  */
 #include "runtime/stack/tables.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
