@@ -15,7 +15,6 @@
 
 #include "runtime/core/runtime.h"
 #include "runtime/stack/module_map.h"
-#include "runtime/stack/tables.h"
 
 #include "unwind/walk_body.h"
 

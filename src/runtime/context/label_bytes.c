@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels as the records of a session encode them (struct weft_sample_label): see label_bytes.h.
+ * Labels as the records of a session encode them (struct weft_sample_label).
  *
  * A set may be a program's own (libcustomlabels-weft.so): its counts and lengths are cut to what a
  * record may hold; its pointers are trusted, as the program trusts them.
  */
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/labels.h"
 
 #include <string.h>
 

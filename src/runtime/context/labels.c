@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "runtime/context/label_bytes.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"

@@ -2,7 +2,7 @@
 /*
  * The ground of the runtime: the session's memory in this process, its slots, and a thread's own
  * words. It uses libc and the kernel only, and knows none of the rooms above, which are told of the
- * beginning and end of slots by a table (part.h).
+ * beginning and end of slots by a table (struct weft_part).
  *
  * Runs on whichever thread calls, in handlers too: no allocation, no lock that a handler could find
  * taken, no errno. A thread writes its own slot and no other's; words with several writers are
@@ -16,7 +16,6 @@
  *   slot.c               claim, prime, release a slot
  *   key.c                the end of a thread
  *   fork.c               before, after, and the child
- *   part.h               what parts do at these times
  *   copies.c             two copies act as one
  *   ring.c               append to a ring
  *   ring_append.h        a record written in place

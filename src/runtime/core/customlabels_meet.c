@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include "runtime/core/copies.h"
-#include "runtime/core/coro_blocks.h"
 #include "runtime/core/runtime.h"
 
 const struct weft_custom_labels_v1 *weft_meet_library;

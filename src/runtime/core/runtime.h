@@ -77,7 +77,7 @@ struct weft_rt {
 	void (*last_words)(void);
 	/* Before a label is set: a coroutine without a block gets one (coro/coro.h). */
 	void (*own_block)(struct weft_slot *slot);
-	const struct weft_part *const *parts; /* part.h; NULL: not begun */
+	const struct weft_part *const *parts; /* NULL: not begun */
 	/* Walks a caller's stack for an event (event.h); NULL: nothing walks stacks. */
 	uint32_t (*take_event_stack)(struct weft_slot *slot, const struct weft_event_caller *caller,
 				     uint8_t *to, uint32_t room);
@@ -251,6 +251,27 @@ static inline void weft_fork_check(void)
 		weft_fork_noticed();
 }
 
+/* hook_groups.c */
+extern uint32_t weft_hooks_on; /* enum weft_hook */
+extern uint32_t
+	weft_patch_groups; /* those whose functions were patched into the program's objects */
+static inline int weft_hook_is_on(enum weft_hook hook)
+{
+	return (weft_hooks_on & (uint32_t)hook) != 0;
+}
+void weft_hooks_parse(const char *setting); /* NULL: all on */
+void weft_hooks_publish(void);              /* both, into the session's header */
+
+/* coro_blocks.c */
+struct weft_label_store;
+#pragma GCC visibility push(hidden)
+/* A store without labels; NULL: no memory. Not in handlers: it may make a system call. */
+struct weft_label_store *weft_block_alloc(void);
+void weft_block_free(struct weft_label_store *store);
+/* The block that @address lies in; 0: none. In handlers, too. */
+uint64_t weft_block_of(uint64_t address);
+#pragma GCC visibility pop
+
 /* copies.c */
 void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy */
 void weft_copies_show(struct weft_slot *slot);  /* likewise; not in a handler */
@@ -278,5 +299,36 @@ void weft_key_open(void);
 int weft_key_arm(void);
 int weft_key_has_ended(void);   /* the thread has given its slot back for good */
 void weft_key_begin_anew(void); /* it has not: libc runs another function of the program in it */
+
+/*
+ * What a part of the runtime does when a slot or a process begins or ends. The core (slot.c,
+ * session.c, fork.c) calls all parts in the order of the table in start/parts.c, and knows none of
+ * them by name. A part leaves out the calls that do not concern it. Everything here is
+ * async-signal-safe.
+ */
+struct weft_part {
+	/* A session has begun, the first or a forked child's; its header is still empty. */
+	void (*session_begins)(void);
+	/* The calling thread has its slot, or has just lost it; signals are blocked. */
+	void (*slot_changed)(void);
+	/* The thread is about to lose @slot: no pointer that others see may lead there any more. */
+	void (*slot_ends)(struct weft_slot *slot);
+	/* Before a fork: copies what the child begins with into its private slot. */
+	void (*copy)(struct weft_slot *to, const struct weft_slot *from);
+	/* In a child whose fork ran no handlers: @slot may hold another thread's state. */
+	void (*forget)(struct weft_slot *slot);
+	/* In a forked child, whose thread has its private slot now, if it had a slot. */
+	void (*after_fork)(void);
+};
+
+/* WEFT_CALL_PARTS(slot_ends, slot) calls slot_ends() of each part that has one, in order. */
+/* clang-format off */
+#define WEFT_CALL_PARTS(what, ...) \
+	do { \
+		for (const struct weft_part *const *part = weft_rt.parts; part && *part; part++) \
+			if ((*part)->what) \
+				(*part)->what(__VA_ARGS__); \
+	} while (0)
+/* clang-format on */
 
 #endif

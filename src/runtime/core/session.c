@@ -6,7 +6,7 @@
  * A session that a collector hands over is validated like any foreign input; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
-#include "runtime/core/part.h"
+#include "runtime/core/runtime.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -12,7 +12,7 @@
  * behind "model:".
  */
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/core/part.h"
+#include "runtime/core/runtime.h"
 
 #include <pthread.h>
 #include <string.h>

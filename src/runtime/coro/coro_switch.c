@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/context/context.h"
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/labels.h"
 #include "runtime/event/events_ring.h"
 
 static int has_tags(const struct weft_context_snapshot *c)

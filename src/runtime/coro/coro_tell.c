@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/labels.h"
 
 static struct weft_ctp_context_prefix prefix_of(const struct weft_context_snapshot *now)
 {

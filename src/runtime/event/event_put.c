@@ -12,7 +12,6 @@
 
 #include "base/context_snapshot.h"
 #include "runtime/context/context.h"
-#include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"

@@ -17,14 +17,13 @@
  * This may run in a vfork child, before exec: it does not allocate, and writes only to that string
  * and to the room that the caller gives.
  */
-#include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
 
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
 #define PRELOAD "LD_PRELOAD="

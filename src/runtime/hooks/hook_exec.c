@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "runtime/core/real.h"
-#include "runtime/hooks/environment.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/mask.h"

@@ -12,10 +12,9 @@
 
 #include "runtime/core/loaded_object.h"
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/stack/tables.h"
+#include "runtime/stack/module_map.h"
 
 #ifndef MCL_ONFAULT
 #define MCL_ONFAULT 4

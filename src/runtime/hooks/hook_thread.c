@@ -13,7 +13,6 @@
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
-#include "runtime/hooks/thread_start.h"
 #include "runtime/sample/mask.h"
 #include "runtime/sample/sample.h"
 

@@ -19,7 +19,6 @@
 #include <sys/auxv.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/signals/signals.h"
 

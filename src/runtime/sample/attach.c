@@ -28,7 +28,7 @@
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"
 #include "runtime/sample/sample.h"
-#include "runtime/stack/tables.h"
+#include "runtime/stack/module_map.h"
 
 static uint32_t at_work;
 

@@ -12,7 +12,6 @@
 #include "runtime/context/context.h"
 #include "runtime/context/labels.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
 #include "runtime/coro/coro.h"
 #include "runtime/event/event.h"
@@ -21,7 +20,7 @@
 #include "runtime/sample/engine.h"
 #include "runtime/sample/prime.h"
 #include "runtime/sample/sample.h"
-#include "runtime/stack/tables.h"
+#include "runtime/stack/module_map.h"
 
 #define PATIENCE_NS UINT64_C(2000000000)
 

@@ -15,7 +15,7 @@
 #include <weft/abi/rendezvous.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/stack/tables.h"
+#include "runtime/stack/module_map.h"
 
 static struct sockaddr_un collector_address = {.sun_family = AF_UNIX};
 

@@ -20,7 +20,6 @@
 
 #include <string.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sample.h"

@@ -17,7 +17,7 @@
  */
 #include "runtime/sample/sample.h"
 
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/labels.h"
 #include "runtime/core/label_store.h"
 
 #include <string.h>

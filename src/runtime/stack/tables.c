@@ -7,7 +7,6 @@
  *
  * Any failure leaves the process without tables: its stacks are copied, not walked.
  */
-#include "runtime/stack/tables.h"
 
 #include <string.h>
 #include <sys/resource.h>

@@ -10,11 +10,10 @@
 
 #include "runtime/context/context.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
-#include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 #include "runtime/sample/attach.h"
 #include "runtime/sample/engine.h"

@@ -4,7 +4,6 @@
 
 #include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/core/part.h"
 #include "runtime/coro/coro.h"
 
 static const struct weft_part context = {
