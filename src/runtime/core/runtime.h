@@ -29,6 +29,8 @@
 
 #define WEFT_RUNTIME_VERSION 0x000100u /* 0.1.0 */
 
+#define COLLECTOR_PATIENCE_NS INT64_C(5000000000) /* it drains ten times a second at least */
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 

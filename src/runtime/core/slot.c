@@ -24,8 +24,7 @@
 
 /* the kernel keeps this much below it unmapped */
 #define MAIN_STACK_REACH (UINT64_C(64) << 20)
-#define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
-#define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
+#define MAIN_STACK_MARGIN UINT64_C(8192) /* AT_EXECFN lies below the very top */
 
 WEFT_API __thread struct weft_slot *weft_thread_slot WEFT_TLS_MODEL;
 

@@ -19,9 +19,7 @@
 
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/prime.h"
 #include "runtime/sample/sample.h"
 
 extern char **environ;

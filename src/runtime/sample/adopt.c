@@ -19,7 +19,6 @@
 #include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/prime.h"
 #include "runtime/sample/sample.h"
 
 #define ROOM_BYTES 4096

@@ -25,8 +25,6 @@
 #include <weft/abi/rendezvous.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/sample/attach.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/sample.h"
 #include "runtime/stack/module_map.h"
 

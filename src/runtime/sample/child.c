@@ -15,10 +15,7 @@
 #include "runtime/core/sys.h"
 #include "runtime/coro/coro.h"
 #include "runtime/event/event.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/prime.h"
 #include "runtime/sample/sample.h"
 #include "runtime/stack/module_map.h"
 

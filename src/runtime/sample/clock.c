@@ -10,7 +10,6 @@
 #include "runtime/sample/clock_gaps.h"
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/kernel_time.h"
-#include "runtime/sample/prime.h"
 #include "runtime/sample/sample.h"
 
 #define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */

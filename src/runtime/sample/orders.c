@@ -6,9 +6,7 @@
 #include "runtime/sample/sample.h"
 
 #include "runtime/core/sys.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/prime.h"
 
 static void prime_here(uint64_t mask)
 {

@@ -2,7 +2,7 @@
 /*
  * The cpu engine inside the program: when a thread is sampled, by which clock, and what happens to
  * the program's own signals meanwhile. From the top: handlers (sampler.c, orders.c), the engine,
- * clocks and timers, and what all of these use (gate, pace, ticks, prime).
+ * clocks and timers, and what all of these use (gate, pace, prime).
  *
  * Handlers run on the thread that they interrupt, with all signals blocked, in less than 1 KiB of
  * stack, and call nothing that may wait. Every signal is either ours, by the session's cookie, or
@@ -17,14 +17,13 @@
  *   attach.c        a collector that comes later
  *   join.c          connecting to the collector
  *   child.c         a forked child's session
- *   timer.c         CPU timers: the kernel's ticks
+ *   timer.c         CPU timers: the kernel's ticks, their handler installed
  *   clock.c         hrtimers: perf's cpu-clock
  *   clock_gaps.c    random gaps between samples
  *   clock_rest.c    threads that are switched often
  *   kernel_time.c   time in the kernel
  *   mask.c          the program's signal masks
  *   prime.c         the priming signal: which, sent how
- *   ticks.c         SIGPROF's handler, coming and going
  *   gate.c          who may make a timer now
  *   pace.c          period and tick
  */
@@ -82,7 +81,7 @@ int weft_adopt_was_untimed(int32_t tid); /* was it counted as one without timer?
 void weft_adopt_delete_all(void);
 void weft_adopt_forget(void); /* in a forked child: the timers are its parent's */
 
-/* ticks.c */
+/* timer.c */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
 void weft_sampler_uninstall(void); /* installs the program's own action again */
@@ -138,6 +137,75 @@ int weft_join_set_path(const char *path); /* in the constructor, or when a colle
 int weft_join_tables(void);
 /* Connects to the collector and maps the session; flags: enum weft_hello_flag. 0 or -errno. */
 int weft_join(uint32_t flags);
+
+/* engine.c */
+/* 0; -EALREADY if the engine runs, or another thread is starting or stopping it; -errno if no
+ * handler could be installed. What fails after that is left out and counted. */
+int weft_engine_start(void);
+
+/*
+ * 0; -EALREADY likewise. -ETIMEDOUT (handlers_undrained): handlers were still running, so that what
+ * they read must stay mapped; all is undone even so, except for the SIGPROF handler if a thread was
+ * just about to arm a timer. That handler also stays while a thread believes SIGPROF blocked that
+ * is really open (mask.c): the program's next SIGPROF would kill it. The priming signal's handler
+ * stays if a collector can attach to the process (a session of its own).
+ */
+int weft_engine_stop(void);
+
+void weft_engine_forget(void); /* in a forked child, which does not own its parent's */
+
+/* prime.c */
+/* Installs the handler of the wanted number (header.prime_signal, SIGURG without a collector); if a
+ * real-time one was wanted and is in use or out of range, of the next free one. Returns the number,
+ * or -errno: then handlers claim slots by themselves. Flags and mask are those of the profiling
+ * handler; the program's own action is called for its own signals. */
+int weft_prime_install(int wanted);
+void weft_prime_uninstall(void);
+void weft_prime_end(void); /* uninstalls it, unless signals of ours could reach the program's */
+/* to a thread of this process; 0 or -errno */
+int weft_prime_send(int32_t tid, enum weft_order order);
+int weft_prime_before_exec(void);        /* gives a real-time one up: its number, or 0 */
+void weft_prime_after_exec(int signo);   /* exec failed: uses it again */
+void weft_prime_forget(void);            /* in a forked child, which has none of its parent's */
+int weft_prime_signal(void);             /* the number in use; 0 = none */
+void weft_prime_parse(const char *word); /* of WEFT_PRIME_SIGNAL: urg, rt, none or a number */
+void weft_prime_install_default(void);   /* without a collector, so that one can attach */
+
+/* For its handler (orders.c). Was it queued with the session's cookie? */
+int weft_prime_is_ours(const siginfo_t *info);
+void weft_prime_received(void); /* received one that this process had sent */
+/* The program ignores SIGURG, and gets one of another sender: removes our handler for good. */
+void weft_prime_stand_aside(void);
+
+/* attach.c: recordings of a process that is already running. Async-signal-safe. */
+void weft_attach_run(void); /* carries out header.attach_number (WEFT_ORDER_ATTACH) */
+void weft_attach_end(void); /* WEFT_ORDER_STOP */
+
+void weft_attach_run_pending(void); /* likewise, outside handlers, if no handler has done it yet */
+
+/* Before the process starts threads, children or programs: is there an order to carry out? */
+static inline void weft_attach_before_children(void)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	if (LIKELY(!weft_rt_is_ready() ||
+		   load_relaxed(&h->attach_number) == load_relaxed(&h->attach_taken) ||
+		   weft_rt_run_state() != WEFT_RUN_RECORDING))
+		return;
+	weft_attach_run_pending();
+}
+
+/* At a tick: ends the recording if nobody records any more. */
+void weft_attach_check(uint64_t now_ns);
+
+/* Is weft_attach_check() worth a call? Two loads, in each handler. */
+static inline int weft_attach_is_stale(uint64_t now_ns)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	return weft_rt_run_state() != WEFT_RUN_RECORDING ||
+	       (int64_t)(now_ns - load_relaxed(&h->drained_ns)) > COLLECTOR_PATIENCE_NS;
+}
 
 /* child.c */
 int weft_child_begin(void);          /* a forked child's session; 0 or -errno */

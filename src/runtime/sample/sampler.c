@@ -29,7 +29,6 @@
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/kernel_time.h"

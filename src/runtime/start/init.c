@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libweft.so's beginning and end in a process. The order matters: libc's own functions, the fork
- * guard, the session, the main thread's slot, the loaded modules; and the engine (engine.h) only
+ * guard, the session, the main thread's slot, the loaded modules; and the engine (engine.c) only
  * after these, if a collector records. Whatever fails is left out; the program never notices.
  */
 #include <stdlib.h>
@@ -15,10 +15,7 @@
 #include "runtime/event/event.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
-#include "runtime/sample/attach.h"
-#include "runtime/sample/engine.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/prime.h"
 #include "runtime/sample/sample.h"
 #include "runtime/stack/module_map.h"
 #include "runtime/start/start.h"
