@@ -48,12 +48,6 @@ void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct we
 	weft_meet_publish_header();
 }
 
-void weft_meet_forward(void (*labels_join)(const struct weft_custom_labels_v1 *))
-{
-	if (weft_meet_library)
-		labels_join(weft_meet_library);
-}
-
 int weft_meet_open(const struct weft_runtime_v1 *own)
 {
 	const struct weft_custom_labels_v1 *library = dlsym(RTLD_DEFAULT, "weft_custom_labels_v1");

@@ -35,9 +35,9 @@ static uint64_t *generator(struct weft_slot *slot)
 	return &clock->random;
 }
 
-uint64_t weft_clock_random(struct weft_slot *slot)
+uint64_t weft_clock_random_below(struct weft_slot *slot, uint64_t below)
 {
-	return weft_random(generator(slot));
+	return weft_random_below(generator(slot), below);
 }
 
 /* This thread's mean gap: shorter by the number of threads that it stands for. */

@@ -60,7 +60,7 @@ static void orders_pass_on(int signo, siginfo_t *info, void *ucontext)
 	weft_disposition_deliver(WEFT_KEPT_PRIME, signo, info, ucontext);
 }
 
-void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
+static void order_handler(int signo, siginfo_t *info, void *ucontext)
 {
 	const ucontext_t *uc = ucontext;
 	int saved_errno = errno;
@@ -81,5 +81,5 @@ void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
 void weft_sampler_begin(void)
 {
 	weft_rt.on_tick = weft_sampler_handler;
-	weft_rt.on_order = weft_order_handler;
+	weft_rt.on_order = order_handler;
 }

@@ -71,6 +71,10 @@ void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
 int weft_timer_arm_process(void); /* a forked child's: first CPU time of any thread */
 void weft_timer_disarm_process(void);
+int weft_sampler_install(void); /* the handler; the program's own action is kept */
+int weft_sampler_is_installed(void);
+void weft_sampler_uninstall(void); /* installs the program's own action again */
+int weft_sampler_is_ours(const siginfo_t *info);
 
 /* adopt.c: threads that exist before the engine starts */
 void weft_adopt_threads(void); /* primes those that run, makes timers for the others */
@@ -81,15 +85,9 @@ int weft_adopt_was_untimed(int32_t tid); /* was it counted as one without timer?
 void weft_adopt_delete_all(void);
 void weft_adopt_forget(void); /* in a forked child: the timers are its parent's */
 
-/* timer.c */
-int weft_sampler_install(void); /* the handler; the program's own action is kept */
-int weft_sampler_is_installed(void);
-void weft_sampler_uninstall(void); /* installs the program's own action again */
-int weft_sampler_is_ours(const siginfo_t *info);
 /* sampler.c, orders.c: the handlers, made known before any can be installed. */
 void weft_sampler_begin(void);
 void weft_sampler_handler(int signo, siginfo_t *info, void *ucontext);
-void weft_order_handler(int signo, siginfo_t *info, void *ucontext);
 void weft_sampler_clock(const ucontext_t *uc); /* the clock's, a SIGURG */
 
 /* sample_labels.c: the size of labels after the sample's stack, at most @most (a multiple of 8). */

@@ -99,12 +99,10 @@ static uint32_t used_since_tick(const siginfo_t *info)
 static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 {
 	uint64_t period_ns = weft_period_ns();
-	uint64_t dice;
 
 	if (ns == period_ns)
 		return 1;
-	dice = (uint64_t)(((unsigned __int128)weft_clock_random(slot) * period_ns) >> 64);
-	return (uint32_t)((ns + dice) / period_ns);
+	return (uint32_t)((ns + weft_clock_random_below(slot, period_ns)) / period_ns);
 }
 
 /* From a tick until the clock is open nothing covers the thread. */

@@ -88,6 +88,7 @@ int weft_copies_find_master(void)
 	other->otel_join(weft_otel_thread_distance());
 	weft_event_master = other->event;
 	weft_copies_follow(other);
-	weft_meet_forward(other->labels_join);
+	if (weft_meet_library)
+		other->labels_join(weft_meet_library);
 	return 1;
 }
