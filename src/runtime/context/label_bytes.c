@@ -36,14 +36,15 @@ static uint32_t label_bytes_count_of(const struct weft_custom_labels_set *set)
 	return set->storage ? label_bytes_cut(set->count, WEFT_SAMPLE_LABELS_MAX) : 0;
 }
 
-uint32_t weft_label_bytes(const struct weft_custom_labels_set *set)
+uint32_t weft_label_room(const struct weft_custom_labels_set *set, uint32_t most)
 {
 	struct weft_sample_label lengths;
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < label_bytes_count_of(set); i++)
 		bytes += lengths_of(&set->storage[i], &lengths);
-	return bytes;
+	bytes = (bytes + 7) & ~7u;
+	return bytes < most ? bytes : most;
 }
 
 uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t *to, uint32_t room,
@@ -69,5 +70,7 @@ uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t 
 		       lengths.value_bytes);
 		used += bytes;
 	}
+	for (uint32_t at = used; at & 7; at++)
+		to[at] = 0;
 	return used;
 }

@@ -82,11 +82,11 @@ static inline int weft_label_is_reserved(const void *key, uint64_t bytes)
 		!__builtin_memcmp(key, WEFT_CUSTOM_LABELS_ROOT_KEY, bytes));
 }
 
-/* The encoded size of all labels. */
-uint32_t weft_label_bytes(const struct weft_custom_labels_set *set);
+/* The encoded size of all labels in whole words, but at most @most (a multiple of 8). */
+uint32_t weft_label_room(const struct weft_custom_labels_set *set, uint32_t most);
 
-/* Encodes as many labels as fit, in order. Returns the size; *left_out grows by those that do
- * not. */
+/* Encodes as many labels as fit in @room (a multiple of 8), in order, and zeros to the end of the
+ * last word. Returns the size without these; *left_out grows by the labels that do not fit. */
 uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t *to, uint32_t room,
 			      uint32_t *left_out);
 

@@ -22,14 +22,6 @@ static int has_tags(const struct weft_context_snapshot *c)
 	return any != 0;
 }
 
-/* In whole words. */
-static uint32_t label_room(const struct weft_custom_labels_set *labels)
-{
-	uint32_t bytes = labels ? weft_label_bytes(labels) : 0;
-
-	return ((bytes < WEFT_SWITCH_LABELS_BYTES ? bytes : WEFT_SWITCH_LABELS_BYTES) + 7) & ~7u;
-}
-
 static void coro_switch_fill(struct weft_switch_record *r, const struct weft_slot *slot,
 			     const struct weft_switch *interval,
 			     const struct weft_context_snapshot *ids)
@@ -67,7 +59,8 @@ coro_switch_append(struct weft_slot *slot, const struct weft_switch *interval,
 	struct ring_append a = {.ring = &ring,
 				.frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
 	struct weft_record header = {.type = WEFT_RECORD_SWITCH, .flags = interval->flags};
-	uint32_t tags = has_tags(ids) ? sizeof(ids->tags) : 0, room = label_room(labels);
+	uint32_t tags = has_tags(ids) ? sizeof(ids->tags) : 0;
+	uint32_t room = labels ? weft_label_room(labels, WEFT_SWITCH_LABELS_BYTES) : 0;
 	struct weft_switch_record *r =
 		(void *)ring_append_open(&a, (uint32_t)sizeof(*r) + tags + room, interval->end_ns);
 	uint8_t *at;

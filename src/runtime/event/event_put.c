@@ -182,15 +182,11 @@ static uint64_t event_put_take_ids(struct weft_event_context *to, const struct w
 static void event_put_plan_context(struct plan *p, const struct weft_slot *slot)
 {
 	uint64_t any = event_put_take_ids(&p->context, slot);
-	uint32_t bytes;
 
 	p->context.coroutine = slot->events.coroutine;
 	p->labels = labels_of(slot);
-	if (p->labels) {
-		bytes = weft_label_bytes(p->labels);
-		p->label_room =
-			up(bytes < WEFT_EVENT_LABELS_BYTES ? bytes : WEFT_EVENT_LABELS_BYTES);
-	}
+	if (p->labels)
+		p->label_room = weft_label_room(p->labels, WEFT_EVENT_LABELS_BYTES);
 	if (any | p->context.coroutine | p->label_room)
 		p->flags |= WEFT_EVENT_HAS_CONTEXT;
 }
@@ -303,9 +299,7 @@ static uint8_t *event_put_context(uint8_t *to, struct plan *p, struct weft_slot 
 		events_add_one(slot, WEFT_COUNTER_LABELS_UNRECORDED);
 	p->context.label_bytes = used;
 	memcpy(to, &p->context, sizeof(p->context));
-	for (; used & 7; used++)
-		labels[used] = 0;
-	return labels + used;
+	return labels + up(used);
 }
 
 static uint8_t *event_put_stack(uint8_t *to, struct plan *p, struct weft_slot *slot)

@@ -71,12 +71,8 @@ static struct sample_labels sample_labels_look(struct weft_slot *slot)
 uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most)
 {
 	struct sample_labels l = sample_labels_look(slot);
-	uint32_t bytes;
 
-	if (LIKELY(!l.set || l.is_told))
-		return 0;
-	bytes = (weft_label_bytes(l.set) + 7) & ~7u;
-	return bytes < most ? bytes : most;
+	return LIKELY(!l.set || l.is_told) ? 0 : weft_label_room(l.set, most);
 }
 
 static uint32_t next_number(struct weft_slot_labels *state)
@@ -118,9 +114,7 @@ static __attribute__((noinline)) void sample_labels_record(struct weft_slot *slo
 		return;
 	sample->labels_at = sample->record.bytes;
 	sample->label_bytes = (uint16_t)used;
-	for (; used & 7; used++)
-		to[used] = 0;
-	sample->record.bytes += used;
+	sample->record.bytes += (used + 7) & ~7u;
 }
 
 void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *sample,
