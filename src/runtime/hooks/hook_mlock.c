@@ -7,7 +7,6 @@
  * limit of a program that gives up its privileges later.
  */
 #include <link.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "runtime/core/loaded_object.h"
