@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "harness.h"
-#include "runtime/core/ring.h"
+#include "runtime/core/ring_append.h"
 
 #define RING_BYTES WEFT_RING_BYTES_DEFAULT
 #define PAYLOAD_BYTES (64 - sizeof(struct weft_record))
@@ -20,14 +20,26 @@ struct setup {
 	uint64_t payload[8];
 };
 
+static __attribute__((noinline)) void append_one(struct setup *s)
+{
+	const struct weft_record header = {.type = WEFT_RECORD_EVENT};
+	struct ring_append a = {.ring = &s->ring,
+				.frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+	struct weft_record *to = ring_append_open(&a, sizeof(header) + PAYLOAD_BYTES, 0);
+
+	if (!to)
+		return;
+	to->generation = to->rsv = 0;
+	memcpy(to + 1, s->payload, PAYLOAD_BYTES);
+	ring_append_close(&a, to, &header, sizeof(header) + PAYLOAD_BYTES);
+}
+
 static void append(uint64_t iterations, void *arg)
 {
 	struct setup *s = arg;
 
 	for (uint64_t i = 0; i < iterations; i++) {
-		struct weft_record header = {.type = WEFT_RECORD_EVENT};
-
-		weft_ring_append(&s->ring, &header, s->payload, PAYLOAD_BYTES, 0);
+		append_one(s);
 		if (i % 64 == 0)
 			__atomic_store_n(&s->consumer.tail, s->producer.head, __ATOMIC_RELEASE);
 	}

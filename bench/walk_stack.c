@@ -120,9 +120,9 @@ static int make_session(uint32_t frames)
 
 	weft_rt.base = (uint8_t *)&session;
 	weft_rt.header = &session.header;
-	weft_rt.map_offset = (uint64_t)(session.map - (uint8_t *)&session);
-	weft_rt.map_bytes = MAP_ROOM;
-	weft_rt.session_id = 1;
+	weft_layout.map_offset = (uint64_t)(session.map - (uint8_t *)&session);
+	weft_layout.map_bytes = MAP_ROOM;
+	weft_layout.session_id = 1;
 	weft_rt.pid = getpid();
 	session.header.frames_max = frames;
 	session.header.stack_copy_bytes = 16384;
@@ -134,7 +134,7 @@ static int make_session(uint32_t frames)
 	memcpy(snapshot + 1, modules, module_count * sizeof(*modules));
 	snapshot->count = module_count;
 	snapshot->number = 1;
-	session.header.map_current = weft_rt.map_offset;
+	session.header.map_current = weft_layout.map_offset;
 	weft_map_begin();
 	return 0;
 }

@@ -170,12 +170,6 @@ int custom_labels_careful_set(custom_labels_labelset_t *ls, custom_labels_string
 	return failed;
 }
 
-int custom_labels_set(custom_labels_labelset_t *ls, custom_labels_string_t key,
-		      custom_labels_string_t value, custom_labels_string_t *old_value)
-{
-	return custom_labels_careful_set(ls, key, value, old_value);
-}
-
 void custom_labels_careful_delete(custom_labels_labelset_t *ls, custom_labels_string_t key)
 {
 	label what = {.key = api_string_of(key)};
@@ -186,11 +180,6 @@ void custom_labels_careful_delete(custom_labels_labelset_t *ls, custom_labels_st
 		weft_set_put_back(&what, 1);
 	else if (!set_exchange(set_of(ls), &what, 1))
 		label_free(&what);
-}
-
-void custom_labels_delete(custom_labels_labelset_t *ls, custom_labels_string_t key)
-{
-	custom_labels_careful_delete(ls, key);
 }
 
 static int api_make_labels(label *out, const custom_labels_label_t *labels, size_t count)
@@ -271,12 +260,6 @@ int custom_labels_careful_run_with(custom_labels_labelset_t *ls, custom_labels_l
 	return failed;
 }
 
-int custom_labels_run_with(custom_labels_labelset_t *ls, custom_labels_label_t *labels, int n,
-			   void *(*f)(void *), void *data, void **out)
-{
-	return custom_labels_careful_run_with(ls, labels, n, f, data, out);
-}
-
 static unsigned char *api_append(unsigned char *to, const void *from, size_t bytes)
 {
 	if (bytes)
@@ -319,3 +302,9 @@ int custom_labels_debug_string(const custom_labels_labelset_t *ls, custom_labels
 	*out = (custom_labels_string_t){.len = (size_t)(at - first), .buf = first};
 	return 0;
 }
+
+/* The shorter names of three. */
+#define ALIAS(name, of) extern __typeof__(of) name __attribute__((alias(#of)))
+ALIAS(custom_labels_set, custom_labels_careful_set);
+ALIAS(custom_labels_delete, custom_labels_careful_delete);
+ALIAS(custom_labels_run_with, custom_labels_careful_run_with);

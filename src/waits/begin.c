@@ -25,53 +25,31 @@ static struct {
 #undef FIELD
 } weft;
 
+#define FIELD(field, text, type, ...)                                                              \
+	{                                                                                          \
+		.name = field, .label = text, .kind = type, __VA_ARGS__                            \
+	}
+#define TYPE(type, text, told, ...)                                                                \
+	{                                                                                          \
+		.name = type, .label = text, .category = "Weft|Waits", .description = told,        \
+		.flags = WEFT_EVENT_STACK, .threshold = "1 ms", WEFT_EVENT_FIELDS(__VA_ARGS__),    \
+	}
+
 static struct weft_event_type types[WEFT_WAITS_GROUPS] = {
 	[WEFT_WAITS_LOCKS] =
-		{
-			.name = "weft.LockWait",
-			.label = "Lock Wait",
-			.category = "Weft|Waits",
-			.description = "A thread waited for a lock, a condition or a semaphore",
-			.flags = WEFT_EVENT_STACK,
-			.threshold = "1 ms",
-			WEFT_EVENT_FIELDS(
-				{.name = "address",
-				 .label = "Address",
-				 .kind = WEFT_EVENT_LONG,
-				 .content = WEFT_EVENT_ADDRESS},
-				{.name = "kind", .label = "Kind", .kind = WEFT_EVENT_STRING_POOLED},
-				{.name = "holder",
-				 .label = "Holder",
-				 .description = "Who had it when the wait began",
-				 .kind = WEFT_EVENT_THREAD},
-				{.name = "timedOut",
-				 .label = "Timed Out",
-				 .kind = WEFT_EVENT_BOOLEAN}),
-		},
-	[WEFT_WAITS_IO] =
-		{
-			.name = "weft.IOWait",
-			.label = "I/O Wait",
-			.category = "Weft|Waits",
-			.description = "A thread was in a call that may wait",
-			.flags = WEFT_EVENT_STACK,
-			.threshold = "1 ms",
-			WEFT_EVENT_FIELDS({.name = "operation",
-					   .label = "Operation",
-					   .kind = WEFT_EVENT_STRING_POOLED},
-					  {.name = "fd",
-					   .label = "Descriptor",
-					   .description = "-1: none, or several",
-					   .kind = WEFT_EVENT_INT},
-					  {.name = "bytes",
-					   .label = "Bytes",
-					   .kind = WEFT_EVENT_LONG,
-					   .content = WEFT_EVENT_BYTES},
-					  {.name = "error",
-					   .label = "Error Number",
-					   .description = "0: none",
-					   .kind = WEFT_EVENT_INT}),
-		},
+		TYPE("weft.LockWait", "Lock Wait",
+		     "A thread waited for a lock, a condition or a semaphore",
+		     FIELD("address", "Address", WEFT_EVENT_LONG, .content = WEFT_EVENT_ADDRESS),
+		     FIELD("kind", "Kind", WEFT_EVENT_STRING_POOLED),
+		     FIELD("holder", "Holder", WEFT_EVENT_THREAD,
+			   .description = "Who had it when the wait began"),
+		     FIELD("timedOut", "Timed Out", WEFT_EVENT_BOOLEAN)),
+	[WEFT_WAITS_IO] = TYPE(
+		"weft.IOWait", "I/O Wait", "A thread was in a call that may wait",
+		FIELD("operation", "Operation", WEFT_EVENT_STRING_POOLED),
+		FIELD("fd", "Descriptor", WEFT_EVENT_INT, .description = "-1: none, or several"),
+		FIELD("bytes", "Bytes", WEFT_EVENT_LONG, .content = WEFT_EVENT_BYTES),
+		FIELD("error", "Error Number", WEFT_EVENT_INT, .description = "0: none")),
 };
 
 static const char *const kinds[WEFT_WAITS_KINDS] = {

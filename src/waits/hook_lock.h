@@ -24,6 +24,26 @@
 		return outcome;                                                                    \
 	} while (0)
 
+/*
+ * The body of a wrapper that tries first. @missing: what it returns where libc has no such
+ * function.
+ * @may_try: 0 = libc's own function is called at once. @try: the try's result, @busy if the lock is
+ * held. @wait: ends the wrapper.
+ */
+#define WEFT_WAITS_TRY(name, missing, may_try, try, busy, wait, ...)                               \
+	do {                                                                                       \
+		int result;                                                                        \
+                                                                                                   \
+		if (!weft_waits_have_##name())                                                     \
+			return missing;                                                            \
+		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !(may_try))                             \
+			return weft_waits_real_table.name(__VA_ARGS__);                            \
+		result = (try);                                                                    \
+		if (result != (busy))                                                              \
+			return result;                                                             \
+		wait;                                                                              \
+	} while (0)
+
 /* If not, libc refuses the call before it looks at the lock. */
 static inline int weft_waits_may_try(clockid_t clock, const struct timespec *until)
 {

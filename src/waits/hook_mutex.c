@@ -64,69 +64,42 @@ static int is_free_robust(const pthread_mutex_t *mutex)
 	return weft_waits_is_robust(mutex) && !weft_waits_is_taken(mutex);
 }
 
-/* 1: the call did not have to wait, and *result is its result. */
-static int is_done_at_once(pthread_mutex_t *mutex, int *result)
+static int try_unless_robust(pthread_mutex_t *mutex)
 {
-	if (weft_waits_is_robust(mutex))
-		return 0;
-	*result = pthread_mutex_trylock(mutex);
-	return *result != EBUSY;
+	return weft_waits_is_robust(mutex) ? EBUSY : pthread_mutex_trylock(mutex);
 }
+
+#define TIMED(name, may_try, ...)                                                                  \
+	WEFT_WAITS_TRY(name, ENOSYS, !is_free_robust(mutex) && (may_try),                          \
+		       try_unless_robust(mutex), EBUSY,                                            \
+		       WAIT(outcome == ETIMEDOUT, weft_waits_real_table.name(__VA_ARGS__)),        \
+		       __VA_ARGS__)
 
 WEFT_API int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
 {
-	int result;
-
-	if (!weft_waits_have_pthread_mutex_timedlock())
-		return ENOSYS;
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || is_free_robust(mutex))
-		return weft_waits_real_table.pthread_mutex_timedlock(mutex, until);
-	if (is_done_at_once(mutex, &result))
-		return result;
-	WAIT(outcome == ETIMEDOUT, weft_waits_real_table.pthread_mutex_timedlock(mutex, until));
+	TIMED(pthread_mutex_timedlock, 1, mutex, until);
 }
 
 /* An unknown clock is refused before anything else is checked. */
 WEFT_API int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 				     const struct timespec *until)
 {
-	int result;
-
-	if (!weft_waits_have_pthread_mutex_clocklock())
-		return ENOSYS;
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || is_free_robust(mutex) ||
-	    (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC))
-		return weft_waits_real_table.pthread_mutex_clocklock(mutex, clock, until);
-	if (is_done_at_once(mutex, &result))
-		return result;
-	WAIT(outcome == ETIMEDOUT,
-	     weft_waits_real_table.pthread_mutex_clocklock(mutex, clock, until));
+	TIMED(pthread_mutex_clocklock, clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC, mutex,
+	      clock, until);
 }
+
+/* C11's. */
+#define LOCK(name, ...)                                                                            \
+	WEFT_WAITS_TRY(name, thrd_error, 1, weft_waits_real_table.mtx_trylock(mutex), thrd_busy,   \
+		       WAIT(outcome == thrd_timedout, weft_waits_real_table.name(__VA_ARGS__)),    \
+		       __VA_ARGS__)
 
 WEFT_API int mtx_lock(mtx_t *mutex)
 {
-	int result;
-
-	if (!weft_waits_have_mtx_lock())
-		return thrd_error;
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
-		return weft_waits_real_table.mtx_lock(mutex);
-	result = weft_waits_real_table.mtx_trylock(mutex);
-	if (result != thrd_busy)
-		return result;
-	WAIT(0, weft_waits_real_table.mtx_lock(mutex));
+	LOCK(mtx_lock, mutex);
 }
 
 WEFT_API int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict until)
 {
-	int result;
-
-	if (!weft_waits_have_mtx_timedlock())
-		return thrd_error;
-	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
-		return weft_waits_real_table.mtx_timedlock(mutex, until);
-	result = weft_waits_real_table.mtx_trylock(mutex);
-	if (result != thrd_busy)
-		return result;
-	WAIT(outcome == thrd_timedout, weft_waits_real_table.mtx_timedlock(mutex, until));
+	LOCK(mtx_timedlock, mutex, until);
 }

@@ -70,18 +70,9 @@ WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 
 /* The four with a time limit differ in the functions that try and that wait. */
 #define TIMED(name, kind, try, clock, ...)                                                         \
-	do {                                                                                       \
-		int result;                                                                        \
-                                                                                                   \
-		if (!weft_waits_have_##name())                                                     \
-			return ENOSYS;                                                             \
-		if (!weft_waits_is_on(WEFT_WAITS_LOCKS) || !weft_waits_may_try(clock, until))      \
-			return weft_waits_real_table.name(__VA_ARGS__);                            \
-		result = try(lock);                                                                \
-		if (result != EBUSY)                                                               \
-			return result;                                                             \
-		WAIT(kind, outcome == ETIMEDOUT, weft_waits_real_table.name(__VA_ARGS__));         \
-	} while (0)
+	WEFT_WAITS_TRY(name, ENOSYS, weft_waits_may_try(clock, until), try(lock), EBUSY,           \
+		       WAIT(kind, outcome == ETIMEDOUT, weft_waits_real_table.name(__VA_ARGS__)),  \
+		       __VA_ARGS__)
 
 WEFT_API int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
 {

@@ -15,7 +15,6 @@
 
 #include "runtime/core/runtime.h"
 #include "runtime/stack/module_map.h"
-#include "runtime/stack/tables.h"
 
 #include "unwind/walk_body.h"
 
@@ -31,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define FRAMES 32
 
 struct weft_rt weft_rt;
+struct weft_session_header weft_layout;
 
 /* A host's build walks as the host does. */
 #if defined(__x86_64__)
@@ -104,9 +104,9 @@ static void make_session(uint8_t *session, struct recipe *r)
 	uint64_t kind = recipe_take(r, 1);
 
 	weft_rt = (struct weft_rt){.base = session, .header = h, .total_bytes = SESSION_BYTES};
-	weft_rt.map_offset = 4096;
-	weft_rt.map_bytes = SESSION_BYTES - 4096;
-	weft_rt.session_id = recipe_take(r, 1);
+	weft_layout.map_offset = 4096;
+	weft_layout.map_bytes = SESSION_BYTES - 4096;
+	weft_layout.session_id = recipe_take(r, 1);
 	h->map_current = kind < 240 ? 4096 : kind < 248 ? recipe_take(r, 2) : recipe_take(r, 8);
 	kind = recipe_take(r, 1);
 	h->tables_used = kind < 200 ? WEFT_TABLES_FIRST + TABLES * TABLE_ROOM : recipe_take(r, 8);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The events ring (src/runtime/core/ring.c, weft_ring_append): one thread, whose append may be
+ * The events ring (src/runtime/core/ring.c, ring_append.h): one thread, whose append may be
  * interrupted between any two steps by a handler that appends too, on the same stack or on
  * another; each append may be left for good by a longjmp between any two steps, with the one
  * that it interrupted or without it; the process may be killed between any two steps.
@@ -27,7 +27,7 @@
  *   settle                                               SETTLE
  *   put_pads, what the other one had reserved            PAD
  *   RESERVED = end                                       RESERVED
- *   write_body (all but the first 8 bytes)               BODY
+ *   the writer's own (all but the first 8 bytes)         BODY
  *   begin_commit: COMMIT_WRITTEN                         COMMIT_WRITTEN
  *   begin_commit: RESERVED = end | COMMITTING            COMMITTING
  *   busy != frame: somebody took over                    STILL_MINE

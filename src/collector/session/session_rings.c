@@ -30,7 +30,7 @@ struct slot_ring {
 };
 
 /* The name that the thread was given since its claim; "" = none, or it changes all the time.
- * Pairs: put_name() (src/runtime/hooks/hook_name.c). */
+ * Pairs: hook_name_put() (src/runtime/hooks/hook_prctl.c). */
 static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given_name) + 1])
 {
 	uint64_t words[2], again;

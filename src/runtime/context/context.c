@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/copies.h"
 
 #define RECORD_WORDS 8
@@ -373,4 +373,16 @@ void weft_context_copy(struct weft_slot *to, const struct weft_slot *from)
 
 	weft_context_save(from, &words);
 	store_release(&to->ext.seq, context_restore(to, words.record, words.extension) + 1);
+}
+
+/* ---- inline functions of weft/context.h, for languages that cannot compile them */
+
+WEFT_API struct weft_ids weft_context_get_all(void)
+{
+	return weft_context_get();
+}
+
+WEFT_API uint32_t weft_tag_set_all(unsigned int n, uint32_t id)
+{
+	return weft_tag_set(n, id);
 }

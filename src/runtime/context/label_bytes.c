@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Labels as the records of a session encode them (struct weft_sample_label): see label_bytes.h.
+ * Labels as the records of a session encode them (struct weft_sample_label).
  *
  * A set may be a program's own (libcustomlabels-weft.so): its counts and lengths are cut to what a
  * record may hold; its pointers are trusted, as the program trusts them.
  */
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/labels.h"
 
 #include <string.h>
 
@@ -36,14 +36,15 @@ static uint32_t label_bytes_count_of(const struct weft_custom_labels_set *set)
 	return set->storage ? label_bytes_cut(set->count, WEFT_SAMPLE_LABELS_MAX) : 0;
 }
 
-uint32_t weft_label_bytes(const struct weft_custom_labels_set *set)
+uint32_t weft_label_room(const struct weft_custom_labels_set *set, uint32_t most)
 {
 	struct weft_sample_label lengths;
 	uint32_t bytes = 0;
 
 	for (uint32_t i = 0; i < label_bytes_count_of(set); i++)
 		bytes += lengths_of(&set->storage[i], &lengths);
-	return bytes;
+	bytes = (bytes + 7) & ~7u;
+	return bytes < most ? bytes : most;
 }
 
 uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t *to, uint32_t room,
@@ -69,5 +70,7 @@ uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t 
 		       lengths.value_bytes);
 		used += bytes;
 	}
+	for (uint32_t at = used; at & 7; at++)
+		to[at] = 0;
 	return used;
 }

@@ -9,11 +9,9 @@
 
 #include <string.h>
 
-#include "runtime/context/label_bytes.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
-#include "runtime/coro/coro_carry.h"
 
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 

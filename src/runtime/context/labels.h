@@ -19,7 +19,6 @@
 #include <weft/abi/custom_labels_v1.h>
 #include <weft/labels.h>
 
-#include "runtime/core/coro_blocks.h"
 #include "runtime/core/runtime.h"
 
 /* Labels per thread; set once in the constructor (WEFT_LABELS_MAX). */
@@ -68,5 +67,27 @@ void weft_labels_scope_restore(struct weft_slot *slot, const struct weft_scope *
 /* Into a slot that has no owner yet: a forked child inherits its labels. */
 void weft_labels_copy(struct weft_slot *to, const struct weft_slot *from);
 void weft_labels_forget(struct weft_slot *slot); /* no labels, and the thread's own store */
+
+/*
+ * label_bytes.c: a label set encoded for a record of a session, a sample or a coroutine's switch.
+ * Called by the thread whose set it is, and by its handlers.
+ */
+
+/* Labels 0 and 1, whose values are the ids. */
+static inline int weft_label_is_reserved(const void *key, uint64_t bytes)
+{
+	return (bytes == sizeof(WEFT_CUSTOM_LABELS_SPAN_KEY) - 1 &&
+		!__builtin_memcmp(key, WEFT_CUSTOM_LABELS_SPAN_KEY, bytes)) ||
+	       (bytes == sizeof(WEFT_CUSTOM_LABELS_ROOT_KEY) - 1 &&
+		!__builtin_memcmp(key, WEFT_CUSTOM_LABELS_ROOT_KEY, bytes));
+}
+
+/* The encoded size of all labels in whole words, but at most @most (a multiple of 8). */
+uint32_t weft_label_room(const struct weft_custom_labels_set *set, uint32_t most);
+
+/* Encodes as many labels as fit in @room (a multiple of 8), in order, and zeros to the end of the
+ * last word. Returns the size without these; *left_out grows by the labels that do not fit. */
+uint32_t weft_label_bytes_put(const struct weft_custom_labels_set *set, uint8_t *to, uint32_t room,
+			      uint32_t *left_out);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which formats are on, who may write them now, and the write itself (publish.h).
+ * Which formats are on, who may write them now, and the write itself (context.h).
  *
  * One flip: seq odd; the v1 record, if it changes too; ext.label_set and the thread's
  * custom_labels_current_set; the OpenTelemetry record; seq even. While only formats are being
  * written, formats_seq equals seq: a handler of the thread then finds its context whole.
  */
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 
 #include <stdlib.h>
 #include <string.h>

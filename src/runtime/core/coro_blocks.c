@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See coro_blocks.h. Free blocks form a stack, new ones are cut from the newest area. Both are
+ * Label blocks of coroutines: a store (label_store.h) with its two sets, room for what scopes save,
+ * and a record of OpenTelemetry's. Allocated at a coroutine's first label, freed at its end.
+ *
+ * Blocks lie in a few areas that are mapped as they are needed, each twice as large as the one
+ * before, and never unmapped: a reader outside finds memory where a block was, and the generations
+ * of a block's labels only grow, whichever coroutine it belongs to.
+ *
+ * Free blocks form a stack, new ones are cut from the newest area. Both are
  * lock-free: nobody waits for a thread that a longjmp has led out of here, or that does not exist
  * in a forked child. The block that such a thread was about to get is leaked.
  *
@@ -8,7 +15,7 @@
  * ABA: a pop succeeds only if no other came since it read `next`. Blocks are never unmapped, so
  * that reading `next` is safe even when the block has been taken.
  */
-#include "runtime/core/coro_blocks.h"
+#include "runtime/core/runtime.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include "runtime/core/copies.h"
-#include "runtime/core/coro_blocks.h"
 #include "runtime/core/runtime.h"
 
 const struct weft_custom_labels_v1 *weft_meet_library;
@@ -14,7 +13,7 @@ const struct weft_custom_labels_v1 *weft_meet_library;
 int weft_meet_is_weft(const struct weft_custom_labels_set *set)
 {
 	uint64_t at = (uint64_t)(uintptr_t)set;
-	uint64_t slots = weft_rt.slot_count * weft_rt.slot_stride;
+	uint64_t slots = weft_layout.slot_count * weft_layout.slot_stride;
 
 	if (at - (uint64_t)(uintptr_t)weft_rt.slots < slots)
 		return 1;
@@ -47,12 +46,6 @@ void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct we
 	store_release(&weft_meet_library, library);
 	library->meet(own);
 	weft_meet_publish_header();
-}
-
-void weft_meet_forward(void (*labels_join)(const struct weft_custom_labels_v1 *))
-{
-	if (weft_meet_library)
-		labels_join(weft_meet_library);
 }
 
 int weft_meet_open(const struct weft_runtime_v1 *own)

@@ -25,8 +25,6 @@ extern const struct weft_custom_labels_v1 *weft_meet_library;
 int weft_meet_open(const struct weft_runtime_v1 *own);
 /* Who publishes custom labels, into the header; again for a forked child's session. */
 void weft_meet_publish_header(void);
-/* This copy has found its master: passes the library that it knows on to it. */
-void weft_meet_forward(void (*labels_join)(const struct weft_custom_labels_v1 *));
 void weft_meet_join(const struct weft_custom_labels_v1 *library, const struct weft_runtime_v1 *own);
 /* For weft_runtime_v1. */
 int weft_meet_is_weft(const struct weft_custom_labels_set *set);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A u64 in decimal, eight digits at a time by arithmetic on a word whose bytes are the digits: no
- * loop, and no division of 64 bits except by constants. Source of the technique: "SIMD within a
- * register". Little endian.
+ * Numbers in texts. A u64 in decimal is written eight digits at a time by arithmetic on a word
+ * whose bytes are the digits: no loop, and no division of 64 bits except by constants. Source of
+ * the technique: "SIMD within a register". Little endian.
  */
 #ifndef WEFT_RUNTIME_DECIMAL_H
 #define WEFT_RUNTIME_DECIMAL_H
@@ -92,6 +92,24 @@ static inline unsigned int decimal_write(unsigned char *to, uint64_t value)
 	}
 	at = decimal_first(to, (uint32_t)(blocks / DECIMAL_BLOCK));
 	return decimal_sixteen(to, at, (uint32_t)(blocks % DECIMAL_BLOCK), last);
+}
+
+/* The number at *@at, which moves behind it; 0: none is there. @base: 10, or 16 (in small letters).
+ */
+static inline uint64_t number_parse(const char **at, unsigned int base)
+{
+	uint64_t value = 0;
+
+	for (;; ++*at) {
+		char c = **at;
+		unsigned int digit = c >= '0' && c <= '9'   ? (unsigned int)(c - '0')
+				     : c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10)
+							    : base;
+
+		if (digit >= base)
+			return value;
+		value = value * base + digit;
+	}
 }
 
 #endif

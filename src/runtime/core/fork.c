@@ -10,7 +10,7 @@
  * nothing.
  */
 
-#include "runtime/core/part.h"
+#include "runtime/core/runtime.h"
 
 #include <dlfcn.h>
 #include <string.h>

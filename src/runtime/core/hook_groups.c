@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which groups of hooks are on: see hook_groups.h. */
-#include "runtime/core/hook_groups.h"
+/*
+ * Groups of interposed functions. WEFT_HOOKS=-signals,-threads,-exec,-modules switches groups off;
+ * the bits that are on stand in the session's header.
+ */
 
 #include <stddef.h>
 #include <string.h>

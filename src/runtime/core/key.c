@@ -27,6 +27,10 @@ static char round_mark[ROUNDS]; /* the value points to the next round */
 /* Not where TLS may be dynamic, whose first access allocates. There such a slot is not released. */
 #ifndef WEFT_LATE
 static __thread char has_ended WEFT_TLS_MODEL;
+#define SET_ENDED(is) (has_ended = (is))
+#else
+enum { has_ended };
+#define SET_ENDED(is) ((void)0)
 #endif
 
 static void thread_ends(void *value)
@@ -35,26 +39,18 @@ static void thread_ends(void *value)
 
 	if (round < &round_mark[ROUNDS - 1] && !pthread_setspecific(key, round + 1))
 		return;
-#ifndef WEFT_LATE
-	has_ended = 1;
-#endif
+	SET_ENDED(1);
 	weft_slot_release();
 }
 
 int weft_key_has_ended(void)
 {
-#ifndef WEFT_LATE
 	return has_ended;
-#else
-	return 0;
-#endif
 }
 
 void weft_key_begin_anew(void)
 {
-#ifndef WEFT_LATE
-	has_ended = 0;
-#endif
+	SET_ENDED(0);
 }
 
 void weft_key_open(void)

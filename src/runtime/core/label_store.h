@@ -20,8 +20,8 @@
 #ifndef WEFT_RUNTIME_LABEL_STORE_H
 #define WEFT_RUNTIME_LABEL_STORE_H
 
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
 
 /* The values of labels 0 and 1 of a set; 0, 0 = both are absent. */

@@ -64,11 +64,12 @@ static int mirror_open(struct mirror *m)
 
 static uint8_t *session_area(enum weft_log log, uint64_t *bytes, uint64_t **head)
 {
-	struct weft_rt *rt = &weft_rt;
+	const struct weft_session_header *l = &weft_layout;
+	struct weft_session_header *h = weft_rt.header;
 
-	*bytes = log == WEFT_LOG_DICT ? rt->dict_bytes : rt->modules_bytes;
-	*head = log == WEFT_LOG_DICT ? &rt->header->dict_head : &rt->header->modules_head;
-	return rt->base + (log == WEFT_LOG_DICT ? rt->dict_offset : rt->modules_offset);
+	*bytes = log == WEFT_LOG_DICT ? l->dict_bytes : l->modules_bytes;
+	*head = log == WEFT_LOG_DICT ? &h->dict_head : &h->modules_head;
+	return weft_rt.base + (log == WEFT_LOG_DICT ? l->dict_offset : l->modules_offset);
 }
 
 /* Copies what the session does not have yet; a rest that does not fit is not copied at all. */

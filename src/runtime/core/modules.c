@@ -7,12 +7,10 @@
  */
 #include "runtime/core/runtime.h"
 
-#include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "runtime/core/loaded_object.h"

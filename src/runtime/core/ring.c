@@ -128,33 +128,6 @@ static uint64_t ring_pass_over(const struct ring *r, uint64_t head, uint64_t end
 	return head;
 }
 
-/* Up to this size word by word: `rep movsq` takes some ten nanoseconds to start. */
-#define SHORT_BYTES 128
-
-static void copy_words(uint8_t *out, const uint8_t *in, uint32_t bytes)
-{
-	if (bytes > SHORT_BYTES) {
-		weft_ring_copy(out, in, bytes);
-		return;
-	}
-	for (uint32_t i = 0; i < bytes; i += 8) {
-		uint64_t word;
-
-		__builtin_memcpy(&word, in + i, 8);
-		*(uint64_t *)(void *)(out + i) = word;
-		__asm__ volatile("" : : : "memory"); /* no call of memcpy */
-	}
-}
-
-static void ring_copy_bytes(uint8_t *out, const uint8_t *in, uint32_t bytes)
-{
-	uint32_t words = bytes & ~7u;
-
-	copy_words(out, in, words);
-	for (uint32_t i = words; i < bytes; i++)
-		out[i] = in[i];
-}
-
 enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame, uint64_t busy,
 					   uint64_t now_ns, uint64_t *from)
 {
@@ -171,62 +144,4 @@ enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame,
 		ring_settle(p);
 	*from = ring_pass_over(r, ring_head(r), end);
 	return WEFT_RING_HEALED;
-}
-
-struct payload {
-	const void *data, *more;
-	uint32_t bytes, more_bytes;
-};
-
-/* All but the first word: a pad may stand there until the record is complete. model: BODY */
-static inline __attribute__((always_inline)) void
-write_body(struct weft_record *to, const struct weft_record *header, const struct payload *payload)
-{
-	uint8_t *out = (uint8_t *)(to + 1);
-
-	store_relaxed(&to->generation, header->generation);
-	store_relaxed(&to->rsv, header->rsv);
-	ring_copy_bytes(out, payload->data, payload->bytes);
-	if (__builtin_expect(payload->more_bytes != 0, 0))
-		ring_copy_bytes(out + payload->bytes, payload->more, payload->more_bytes);
-}
-
-static inline __attribute__((always_inline)) enum weft_ring_result
-ring_append_payload(const struct ring *r, const struct weft_record *header,
-		    const struct payload *payload, uint64_t frame, uint64_t now_ns)
-{
-	struct ring_append a = {.ring = r, .frame = frame};
-	uint32_t bytes = (uint32_t)sizeof(*header) +
-			 ((payload->bytes + payload->more_bytes + UINT32_C(7)) & ~UINT32_C(7));
-	struct weft_record *to = ring_append_open(&a, bytes, now_ns);
-
-	if (__builtin_expect(to != 0, 1)) {
-		write_body(to, header, payload);
-		ring_append_close(&a, to, header, bytes);
-	}
-	return a.result;
-}
-
-/* Not inlined: their frame addresses must be their own. */
-__attribute__((noinline)) enum weft_ring_result
-weft_ring_append(const struct ring *r, const struct weft_record *header, const void *payload,
-		 uint32_t payload_bytes, uint64_t now_ns)
-{
-	const struct payload one = {.data = payload, .bytes = payload_bytes};
-
-	return ring_append_payload(r, header, &one, (uint64_t)(uintptr_t)__builtin_frame_address(0),
-				   now_ns);
-}
-
-__attribute__((noinline)) enum weft_ring_result
-weft_ring_append_two(const struct ring *r, const struct weft_record *header,
-		     const struct weft_ring_part part[2], uint64_t now_ns)
-{
-	const struct payload two = {.data = part[0].data,
-				    .bytes = part[0].bytes,
-				    .more = part[1].data,
-				    .more_bytes = part[1].bytes};
-
-	return ring_append_payload(r, header, &two, (uint64_t)(uintptr_t)__builtin_frame_address(0),
-				   now_ns);
 }

@@ -4,8 +4,8 @@
  * base/ring_consumer.h the other end). Wait-free; the consumer never blocks the producer.
  *
  * samples: one call reserves, one commits. weft's handlers do not nest, so nothing guards them.
- * events: weft_ring_append() writes a whole record, and may be interrupted by a handler that
- * appends too, or be left by a longjmp: see `busy` in ring.c.
+ * events: an append (ring_append.h) may be interrupted by a handler that appends too, or be left by
+ * a longjmp: see `busy` in ring.c.
  */
 #ifndef WEFT_RUNTIME_RING_H
 #define WEFT_RUNTIME_RING_H
@@ -21,7 +21,7 @@ struct ring {
 	const struct weft_ring_consumer *consumer;
 	uint8_t *data;
 	uint32_t bytes; /* power of two */
-	/* Of the thread's own stack, for weft_ring_append(); 0 = not known. */
+	/* Of the thread's own stack, for the events ring; 0 = not known. */
 	uint64_t stack_low, stack_high;
 };
 
@@ -41,30 +41,6 @@ void *weft_ring_reserve(const struct ring *r, uint32_t bytes);
  * has its length (not more than was reserved) in its header.
  */
 void weft_ring_commit(const struct ring *r, const struct weft_record *record);
-
-enum weft_ring_result {
-	WEFT_RING_WRITTEN = 0,
-	WEFT_RING_HEALED = 1, /* written, after an abandoned append was taken over */
-	WEFT_RING_FULL = -1,
-	WEFT_RING_NESTED = -2, /* another append of the thread is in progress, or may be */
-};
-
-/*
- * weft_ring_append() - header (its bytes field is not looked at) and payload as one record.
- * @now_ns: any clock of this process, for an append abandoned on another stack.
- */
-enum weft_ring_result weft_ring_append(const struct ring *r, const struct weft_record *header,
-				       const void *payload, uint32_t payload_bytes,
-				       uint64_t now_ns);
-
-struct weft_ring_part {
-	const void *data;
-	uint32_t bytes;
-};
-
-/* The same with a payload in two parts, the first of a multiple of 8 bytes. */
-enum weft_ring_result weft_ring_append_two(const struct ring *r, const struct weft_record *header,
-					   const struct weft_ring_part part[2], uint64_t now_ns);
 
 /* Inline on purpose: no libc, no sanitizer between a stack and its copy. Words of 8. */
 void weft_ring_copy(void *to, const void *from, uint32_t bytes);

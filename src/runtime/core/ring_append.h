@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An append to the events ring in three steps, for callers that write the record in place
- * (event_put.c), and for ring.c, where the protocol is described.
+ * An append to the events ring, whose record is written in place. The protocol is described in
+ * ring.c.
  *
  * 	struct ring_append a = {.ring = &ring, .frame = frame address of the caller};
  * 	struct weft_record *to = ring_append_open(&a, most_bytes, now_ns);
  *
  * 	if (to) {
- * 		... write all of *to but its first word, generation and rsv included ...
- * 		ring_append_close(&a, to, &header, bytes);
+ * 		... write all of *to but its first word, generation and rsv included (model: BODY)
+ * ... ring_append_close(&a, to, &header, bytes);
  * 	}
  *
  * a.result then is the outcome. The caller must not be inlined: its own frame address says how deep
@@ -26,6 +26,13 @@
 #define COMMITTING UINT64_C(1)    /* in RESERVED: the record is written, head and written change */
 #define COMMIT_WRITTEN(p) ((p)->own[2])
 
+enum weft_ring_result {
+	WEFT_RING_WRITTEN = 0,
+	WEFT_RING_HEALED = 1, /* written, after an abandoned append was taken over */
+	WEFT_RING_FULL = -1,
+	WEFT_RING_NESTED = -2, /* another append of the thread is in progress, or may be */
+};
+
 struct ring_append {
 	const struct ring *ring;
 	uint64_t frame;
@@ -34,7 +41,7 @@ struct ring_append {
 };
 
 /* busy is set. WEFT_RING_NESTED; or WEFT_RING_HEALED: busy is ours, and the next record begins at
- * position *from. @now_ns: 0 = read the clock. */
+ * position *from. @now_ns: any clock of this process; 0 = read one. */
 enum weft_ring_result weft_ring_enter_over(const struct ring *r, uint64_t frame, uint64_t busy,
 					   uint64_t now_ns, uint64_t *from);
 

@@ -29,6 +29,8 @@
 
 #define WEFT_RUNTIME_VERSION 0x000100u /* 0.1.0 */
 
+#define COLLECTOR_PATIENCE_NS INT64_C(5000000000) /* it drains ten times a second at least */
+
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -51,15 +53,8 @@ struct weft_rt {
 	uint64_t *states;
 	uint64_t *free_bits;
 	uint8_t *slots;
-	uint64_t slot_stride;
 	uint64_t total_bytes;
-	uint64_t samples_offset, events_offset, dict_offset, modules_offset;
-	uint64_t dict_bytes, modules_bytes;
-	uint64_t map_offset, map_bytes;
-	uint64_t event_area_offset;
-	uint64_t session_id;
-	uint32_t samples_bytes, events_bytes;
-	uint32_t slot_count;
+	uint64_t events_offset; /* the layout's, as wide as the address that it is added to */
 	int32_t pid;
 	uint32_t cookie;
 	int has_collector;
@@ -82,9 +77,9 @@ struct weft_rt {
 	void (*on_fork)(void);
 	/* At _exit(), before the process ends; NULL: nobody waits for it. Async-signal-safe. */
 	void (*last_words)(void);
-	/* Before a label is set: a coroutine without a block gets one (coro_carry.h). */
+	/* Before a label is set: a coroutine without a block gets one (coro/coro.h). */
 	void (*own_block)(struct weft_slot *slot);
-	const struct weft_part *const *parts; /* part.h; NULL: not begun */
+	const struct weft_part *const *parts; /* NULL: not begun */
 	/* Walks a caller's stack for an event (event.h); NULL: nothing walks stacks. */
 	uint32_t (*take_event_stack)(struct weft_slot *slot, const struct weft_event_caller *caller,
 				     uint8_t *to, uint32_t room);
@@ -92,6 +87,8 @@ struct weft_rt {
 
 #pragma GCC visibility push(hidden) /* no detour by the global offset table */
 extern struct weft_rt weft_rt;
+/* The session's header as it was validated: others may change the shared one. */
+extern struct weft_session_header weft_layout;
 #pragma GCC visibility pop
 
 /* In the constructor's file: code that claims slots refers to it, and so links the constructor. */
@@ -110,12 +107,13 @@ static inline int weft_rt_is_unbegun_child(void)
 
 static inline struct weft_slot *weft_rt_slot(uint32_t index)
 {
-	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_rt.slot_stride);
+	return (struct weft_slot *)(void *)(weft_rt.slots + index * weft_layout.slot_stride);
 }
 
 static inline uint32_t weft_rt_index(const struct weft_slot *slot)
 {
-	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) / weft_rt.slot_stride);
+	return (uint32_t)((uint64_t)((const uint8_t *)slot - weft_rt.slots) /
+			  weft_layout.slot_stride);
 }
 
 /* Slots that were ever in use lie below it. */
@@ -123,7 +121,7 @@ static inline uint32_t weft_rt_slots_high(void)
 {
 	uint32_t high = load_acquire(&weft_rt.header->slots_high);
 
-	return high < weft_rt.slot_count ? high : weft_rt.slot_count;
+	return high < weft_layout.slot_count ? high : weft_layout.slot_count;
 }
 
 /*
@@ -191,10 +189,8 @@ int weft_session_open_block(uint32_t block);
 int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes);
 void weft_session_forget(void); /* in a forked child: unmaps its parent's */
 
-/* event_rows.c: the settings of typed events, at one address for the process's life */
+/* The settings of typed events, at one address for the process's life */
 extern struct weft_event_row *weft_event_rows; /* NULL: they could not be mapped */
-void weft_event_rows_open(void); /* before a session is mapped: the rows then lie above it */
-void weft_event_rows_map(int fd, uint64_t offset); /* fd < 0: zeros */
 void weft_event_rows_forget(void);
 
 /* slot.c */
@@ -234,6 +230,15 @@ int weft_modules_update(void);
 void weft_modules_epoch_add(uint64_t amount);
 void weft_modules_epoch_replay(void);
 
+/* maps.c: calls @visit for each mapping in the file at @path, until it returns another value than
+ * 0, which is returned; -errno: the file cannot be opened. */
+struct weft_mapping {
+	uint64_t low, high;
+	const char *name; /* "": none */
+};
+int weft_maps_each(const char *path, int (*visit)(void *arg, const struct weft_mapping *m),
+		   void *arg);
+
 /* fork.c */
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */
 struct weft_slot *weft_fork_noticed(void); /* in a child: its private slot */
@@ -247,6 +252,27 @@ static inline void weft_fork_check(void)
 	if (UNLIKELY(!weft_guard_holds()))
 		weft_fork_noticed();
 }
+
+/* hook_groups.c */
+extern uint32_t weft_hooks_on; /* enum weft_hook */
+extern uint32_t
+	weft_patch_groups; /* those whose functions were patched into the program's objects */
+static inline int weft_hook_is_on(enum weft_hook hook)
+{
+	return (weft_hooks_on & (uint32_t)hook) != 0;
+}
+void weft_hooks_parse(const char *setting); /* NULL: all on */
+void weft_hooks_publish(void);              /* both, into the session's header */
+
+/* coro_blocks.c */
+struct weft_label_store;
+#pragma GCC visibility push(hidden)
+/* A store without labels; NULL: no memory. Not in handlers: it may make a system call. */
+struct weft_label_store *weft_block_alloc(void);
+void weft_block_free(struct weft_label_store *store);
+/* The block that @address lies in; 0: none. In handlers, too. */
+uint64_t weft_block_of(uint64_t address);
+#pragma GCC visibility pop
 
 /* copies.c */
 void weft_copies_store(struct weft_slot *slot); /* this thread's, in every copy */
@@ -275,5 +301,36 @@ void weft_key_open(void);
 int weft_key_arm(void);
 int weft_key_has_ended(void);   /* the thread has given its slot back for good */
 void weft_key_begin_anew(void); /* it has not: libc runs another function of the program in it */
+
+/*
+ * What a part of the runtime does when a slot or a process begins or ends. The core (slot.c,
+ * session.c, fork.c) calls all parts in the order of the table in start/parts.c, and knows none of
+ * them by name. A part leaves out the calls that do not concern it. Everything here is
+ * async-signal-safe.
+ */
+struct weft_part {
+	/* A session has begun, the first or a forked child's; its header is still empty. */
+	void (*session_begins)(void);
+	/* The calling thread has its slot, or has just lost it; signals are blocked. */
+	void (*slot_changed)(void);
+	/* The thread is about to lose @slot: no pointer that others see may lead there any more. */
+	void (*slot_ends)(struct weft_slot *slot);
+	/* Before a fork: copies what the child begins with into its private slot. */
+	void (*copy)(struct weft_slot *to, const struct weft_slot *from);
+	/* In a child whose fork ran no handlers: @slot may hold another thread's state. */
+	void (*forget)(struct weft_slot *slot);
+	/* In a forked child, whose thread has its private slot now, if it had a slot. */
+	void (*after_fork)(void);
+};
+
+/* WEFT_CALL_PARTS(slot_ends, slot) calls slot_ends() of each part that has one, in order. */
+/* clang-format off */
+#define WEFT_CALL_PARTS(what, ...) \
+	do { \
+		for (const struct weft_part *const *part = weft_rt.parts; part && *part; part++) \
+			if ((*part)->what) \
+				(*part)->what(__VA_ARGS__); \
+	} while (0)
+/* clang-format on */
 
 #endif

@@ -12,10 +12,10 @@
 #include "runtime/core/own.h"
 
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "runtime/core/loaded_object.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
@@ -177,24 +177,15 @@ struct weft_belief *weft_seat_belief(int make_one)
 extern const ElfW(Dyn) own_dynamic[] __asm__("_DYNAMIC") __attribute__((visibility("hidden")));
 extern const ElfW(Ehdr) own_header __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 
-/* Some libcs relocate the values of the dynamic section in place, others do not. */
-static uint64_t own_value(int64_t tag)
-{
-	for (const ElfW(Dyn) *d = own_dynamic; d->d_tag != DT_NULL; d++)
-		if (d->d_tag == tag)
-			return d->d_un.d_val;
-	return 0;
-}
-
-static int has_argument(uint64_t table, uint64_t bytes, int64_t distance, int64_t reach)
+/* Does a relocation in this table have a descriptor with (nearly) this argument? */
+static int has_argument(int64_t table, int64_t table_bytes, int64_t distance, int64_t reach)
 {
 	uint64_t base = (uint64_t)(uintptr_t)&own_header;
-	const ElfW(Rela) * r;
+	const struct weft_object own = {.base = base, .low = base, .dynamic = own_dynamic};
+	const ElfW(Rela) *r = weft_object_at(&own, table);
+	uint64_t n = r ? weft_object_value(&own, table_bytes) / sizeof(*r) : 0;
 
-	if (table && table < base)
-		table += base;
-	r = (const void *)(uintptr_t)table;
-	for (uint64_t n = table ? bytes / sizeof(*r) : 0; n; n--, r++) {
+	for (; n; n--, r++) {
 		const int64_t *descriptor = (const void *)(uintptr_t)(base + r->r_offset);
 
 		if (ELF64_R_TYPE(r->r_info) == TLS_DESCRIPTOR &&
@@ -212,8 +203,8 @@ static int64_t distance_if_static(const void *variable, int64_t reach)
 {
 	int64_t distance = (const char *)variable - weft_thread_pointer();
 
-	if (has_argument(own_value(DT_JMPREL), own_value(DT_PLTRELSZ), distance, reach) ||
-	    has_argument(own_value(DT_RELA), own_value(DT_RELASZ), distance, reach))
+	if (has_argument(DT_JMPREL, DT_PLTRELSZ, distance, reach) ||
+	    has_argument(DT_RELA, DT_RELASZ, distance, reach))
 		return distance;
 	return 0;
 }

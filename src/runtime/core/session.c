@@ -6,22 +6,68 @@
  * A session that a collector hands over is validated like any foreign input; without one the
  * runtime makes its own, sealed alike, whose descriptor stays open at a high number.
  */
-#include "runtime/core/part.h"
+#include "runtime/core/runtime.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <weft/abi/events.h>
+
+#include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 
 #define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK)
 #define OWN_FD_LOWEST 960 /* high, yet below the usual limit and cheap in the kernel's table */
 
 struct weft_rt weft_rt = {.own_fd = -1};
+struct weft_session_header weft_layout; /* (only one thread begins a session) */
 
-/* A private copy: what was validated is what is used. Only one thread begins a session. */
-static struct weft_session_header layout;
+/*
+ * The rows of settings (weft/abi/events.h) stay at one address for the process's life, because
+ * event types keep pointers to them. The rows of a session that is mapped, or made with a file, are
+ * mapped there a second time; else, and in a forked child until it has a session, zeros are: all
+ * types are off. Called where a session begins or is dropped, never by two threads at a time.
+ */
+struct weft_event_row *weft_event_rows;
+
+/* Replaces the mapping in one step; the first one lies at any address. @fd < 0: zeros. */
+static long event_rows_map(int fd, uint64_t offset)
+{
+	int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+	long at = sys_call6(SYS_mmap, SYS_ARG(weft_event_rows), WEFT_EVENT_ROWS_BYTES,
+			    PROT_READ | PROT_WRITE, flags | (weft_event_rows ? MAP_FIXED : 0), fd,
+			    (long)offset);
+
+	if (!sys_is_error(at))
+		weft_event_rows = (struct weft_event_row *)at;
+	return at;
+}
+
+/* Before a session is mapped: the rows then lie above it. */
+static void event_rows_open(void)
+{
+	if (!weft_event_rows)
+		event_rows_map(-1, 0);
+}
+
+static void event_rows_adopt(int fd, uint64_t offset)
+{
+	if (!weft_event_rows)
+		return;
+	if (sys_is_error(event_rows_map(fd, offset)))
+		weft_event_rows_forget();
+	else if (fd >= 0)
+		sys_call3(SYS_madvise, weft_event_rows, WEFT_EVENT_ROWS_BYTES, MADV_DONTDUMP);
+}
+
+void weft_event_rows_forget(void)
+{
+	if (weft_event_rows)
+		event_rows_map(-1, 0);
+}
+
+/* ---- a session */
 
 static int open_area(uint8_t *base, uint64_t offset, uint64_t bytes, int protection)
 {
@@ -34,28 +80,15 @@ static void adopt_layout(uint8_t *base, int fd)
 
 	rt->base = base;
 	rt->header = (struct weft_session_header *)(void *)base;
-	rt->states = weft_session_states(base, &layout);
-	rt->free_bits = weft_session_free_bits(base, &layout);
-	rt->slots = base + layout.slots_offset;
-	rt->slot_stride = layout.slot_stride;
-	rt->slot_count = layout.slot_count;
-	rt->total_bytes = layout.total_bytes;
-	rt->samples_offset = layout.samples_offset;
-	rt->samples_bytes = layout.samples_bytes;
-	rt->events_offset = layout.events_offset;
-	rt->events_bytes = layout.events_bytes;
-	rt->dict_offset = layout.dict_offset;
-	rt->dict_bytes = layout.dict_bytes;
-	rt->modules_offset = layout.modules_offset;
-	rt->modules_bytes = layout.modules_bytes;
-	rt->map_offset = layout.map_offset;
-	rt->map_bytes = layout.map_bytes;
-	rt->event_area_offset = layout.event_area_offset;
-	rt->session_id = layout.session_id;
+	rt->states = weft_session_states(base, &weft_layout);
+	rt->free_bits = weft_session_free_bits(base, &weft_layout);
+	rt->slots = base + weft_layout.slots_offset;
+	rt->total_bytes = weft_layout.total_bytes;
+	rt->events_offset = weft_layout.events_offset;
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
-	weft_event_rows_map(fd, layout.event_area_offset);
+	event_rows_adopt(fd, weft_layout.event_area_offset);
 	store_release(&rt->state, WEFT_RT_SESSION);
 	WEFT_CALL_PARTS(session_begins);
 }
@@ -81,18 +114,18 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	if (sys_call2(SYS_fstat, fd, &st) || (uint64_t)st.st_size != total_bytes ||
 	    total_bytes < WEFT_SESSION_HEADER_BYTES)
 		return -EPROTO;
-	weft_event_rows_open();
+	event_rows_open();
 	at = sys_reserve(fd, total_bytes);
 	if (sys_is_error(at))
 		return -ENOMEM;
 	base = (uint8_t *)at;
 	failed = open_area(base, 0, WEFT_SESSION_HEADER_BYTES, PROT_READ | PROT_WRITE);
 	if (!failed) {
-		memcpy(&layout, base, sizeof(layout));
-		failed = weft_session_validate(&layout, total_bytes);
+		memcpy(&weft_layout, base, sizeof(weft_layout));
+		failed = weft_session_validate(&weft_layout, total_bytes);
 	}
 	if (!failed)
-		failed = open_header(base, &layout);
+		failed = open_header(base, &weft_layout);
 	if (failed) {
 		sys_call2(SYS_munmap, base, total_bytes);
 		return failed;
@@ -168,37 +201,34 @@ static void keep_own_file(int fd)
 /* Field 22 of our stat; the command in field 2 may contain anything. 0: unreadable. */
 static uint64_t own_start_time(void)
 {
-	char text[1024] = {0};
-	long fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
-	long bytes = fd < 0 ? 0 : sys_call3(SYS_read, fd, text, sizeof(text) - 1);
-	uint64_t value = 0;
+	char text[1024];
+	long bytes = sys_read_file("/proc/self/stat", text, sizeof(text));
 	long at = bytes > 0 ? bytes : 0;
+	const char *value;
 
-	if (fd >= 0)
-		sys_call1(SYS_close, fd);
 	while (at > 0 && text[at - 1] != ')')
 		at--;
 	for (int field = 2; at < bytes && field < 22; at++)
 		field += text[at] == ' ';
-	for (; at < bytes && text[at] >= '0' && text[at] <= '9'; at++)
-		value = value * 10 + (uint64_t)(text[at] - '0');
-	return value;
+	value = text + at;
+	return number_parse(&value, 10);
 }
 
 static void fill_own_header(struct weft_session_header *shared)
 {
-	layout.pid = sys_getpid();
-	layout.parent_pid = (int32_t)sys_call0(SYS_getppid);
-	layout.pid_start = own_start_time();
-	layout.features = WEFT_FEATURE_RUNTIME_MADE;
-	layout.run_state = WEFT_RUN_IDLE;
-	layout.mono_anchor_ns = clock_monotonic_ns();
-	if (sys_call3(SYS_getrandom, &layout.session_id, sizeof(layout.session_id), 1) !=
-	    sizeof(layout.session_id))
-		layout.session_id = layout.mono_anchor_ns;
-	layout.session_id |= 1;
-	layout.cookie = (layout.session_id >> 16 & 0xFFFFFF) | 1; /* 0 would tell nobody */
-	memcpy(shared, &layout, sizeof(layout));
+	weft_layout.pid = sys_getpid();
+	weft_layout.parent_pid = (int32_t)sys_call0(SYS_getppid);
+	weft_layout.pid_start = own_start_time();
+	weft_layout.features = WEFT_FEATURE_RUNTIME_MADE;
+	weft_layout.run_state = WEFT_RUN_IDLE;
+	weft_layout.mono_anchor_ns = clock_monotonic_ns();
+	if (sys_call3(SYS_getrandom, &weft_layout.session_id, sizeof(weft_layout.session_id), 1) !=
+	    sizeof(weft_layout.session_id))
+		weft_layout.session_id = weft_layout.mono_anchor_ns;
+	weft_layout.session_id |= 1;
+	weft_layout.cookie =
+		(weft_layout.session_id >> 16 & 0xFFFFFF) | 1; /* 0 would tell nobody */
+	memcpy(shared, &weft_layout, sizeof(weft_layout));
 }
 
 /* Without a file nobody can attach later. */
@@ -208,16 +238,16 @@ int weft_session_make(int keeps_file)
 	int fd = -1;
 	long at;
 
-	memset(&layout, 0, sizeof(layout));
-	weft_session_layout(&layout, own_slot_count(), 0, 0);
+	memset(&weft_layout, 0, sizeof(weft_layout));
+	weft_session_layout(&weft_layout, own_slot_count(), 0, 0);
 	if (keeps_file)
-		fd = session_make_file(layout.total_bytes);
-	weft_event_rows_open();
-	at = sys_reserve(fd, layout.total_bytes);
+		fd = session_make_file(weft_layout.total_bytes);
+	event_rows_open();
+	at = sys_reserve(fd, weft_layout.total_bytes);
 	base = (uint8_t *)at;
-	if (sys_is_error(at) || open_header(base, &layout)) {
+	if (sys_is_error(at) || open_header(base, &weft_layout)) {
 		if (!sys_is_error(at))
-			sys_call2(SYS_munmap, base, layout.total_bytes);
+			sys_call2(SYS_munmap, base, weft_layout.total_bytes);
 		if (fd >= 0)
 			sys_call1(SYS_close, fd);
 		return -ENOMEM;
@@ -232,7 +262,7 @@ int weft_session_make(int keeps_file)
 /* Idempotent: two threads may open the same block at once. */
 int weft_session_open_block(uint32_t block)
 {
-	uint64_t bytes = weft_rt.slot_stride * WEFT_SESSION_BLOCK_SLOTS;
+	uint64_t bytes = weft_layout.slot_stride * WEFT_SESSION_BLOCK_SLOTS;
 	uint64_t offset = (uint64_t)(weft_rt.slots - weft_rt.base) + block * bytes;
 	int failed = open_area(weft_rt.base, offset, bytes, PROT_READ | PROT_WRITE);
 	uint32_t expected = block;

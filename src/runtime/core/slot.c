@@ -12,7 +12,7 @@
  * behind "model:".
  */
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/core/part.h"
+#include "runtime/core/runtime.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -24,8 +24,7 @@
 
 /* the kernel keeps this much below it unmapped */
 #define MAIN_STACK_REACH (UINT64_C(64) << 20)
-#define COLLECTOR_PATIENCE_NS UINT64_C(5000000000) /* it drains ten times a second at least */
-#define MAIN_STACK_MARGIN UINT64_C(8192)           /* AT_EXECFN lies below the very top */
+#define MAIN_STACK_MARGIN UINT64_C(8192) /* AT_EXECFN lies below the very top */
 
 WEFT_API __thread struct weft_slot *weft_thread_slot WEFT_TLS_MODEL;
 
@@ -129,7 +128,7 @@ static int slot_collector_is_gone(void)
 
 static struct opening slot_find(void)
 {
-	uint32_t limit = weft_rt.slot_count / WEFT_SESSION_BLOCK_SLOTS;
+	uint32_t limit = weft_layout.slot_count / WEFT_SESSION_BLOCK_SLOTS;
 
 	for (;;) {
 		uint32_t open = load_acquire(&weft_rt.header->blocks_open);

@@ -6,6 +6,7 @@
 #define WEFT_RUNTIME_SYS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,18 @@
 
 #include "base/atomic.h"
 #include "base/sys_call.h"
+
+/* The file's first bytes, ended by a NUL: how many, less than @room; or -errno. */
+static inline long sys_read_file(const char *path, char *to, size_t room)
+{
+	long fd = sys_call4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	long bytes = fd < 0 ? fd : sys_call3(SYS_read, fd, to, room - 1);
+
+	if (fd >= 0)
+		sys_call1(SYS_close, fd);
+	to[bytes > 0 ? bytes : 0] = 0;
+	return bytes;
+}
 
 static inline int32_t sys_gettid(void)
 {

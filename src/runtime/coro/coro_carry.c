@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * When a coroutine is resumed, the thread's context is saved in the coroutine's words, and the
- * coroutine's context goes into the thread's slot; suspending does the reverse (coro_carry.h). In a
+ * coroutine's context goes into the thread's slot; suspending does the reverse (coro.h). In a
  * process with two copies of the runtime the master does all of it.
  *
  * If the process dies in between, each format shows one context or the other: a switch is one write
  * of a whole context (context.c, publish.c).
  */
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 
 #include <string.h>
 
 #include "runtime/core/copies.h"
 #include "runtime/core/label_store.h"
-#include "runtime/coro/coro_switch.h"
 
 static uint32_t era = 1; /* another one in each forked child */
 
@@ -245,7 +244,7 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 			clear_coro_context(w);
 	}
 	if (UNLIKELY(!slot)) {
-		weft_switch_wait(NULL, coro, now_ns);
+		weft_switch_wait(NULL, coro, now_ns, NULL);
 		w->phase = CORO_SLOTLESS;
 		return;
 	}
@@ -257,7 +256,7 @@ static void coro_carry_resume(struct weft_coro *coro, uint64_t now_ns)
 	w->era = era;
 	w->phase = CORO_RUNS;
 	show_running(slot, coro);
-	weft_switch_wait(slot, coro, now_ns);
+	weft_switch_wait(slot, coro, now_ns, NULL);
 	if (coro->station) {
 		weft_switch_read_context(slot, &seen);
 		weft_coro_write_event(coro, &seen);
@@ -347,7 +346,7 @@ static __attribute__((noinline)) void coro_carry_write_gone(struct weft_slot *sl
 	struct weft_switch_context seen;
 
 	look_at_words(&weft_coro_words(coro)->context, &seen);
-	weft_switch_gone(slot, coro, now_ns, &seen);
+	weft_switch_wait(slot, coro, now_ns, &seen);
 }
 
 static void coro_carry_destroy(struct weft_coro *coro, uint64_t now_ns)

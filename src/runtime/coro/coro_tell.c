@@ -6,14 +6,11 @@
  *
  * Writer of the station: the thread that suspends it, by the seqlock of struct weft_ctp_context.
  */
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 
 #include <string.h>
 
-#include "base/context_snapshot.h"
-#include "runtime/context/label_bytes.h"
 #include "runtime/context/labels.h"
-#include "runtime/coro/coro_switch.h"
 
 static struct weft_ctp_context_prefix prefix_of(const struct weft_context_snapshot *now)
 {

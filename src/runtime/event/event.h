@@ -142,18 +142,11 @@ static inline int weft_event_has_context(const struct weft_slot *slot)
 	       0;
 }
 
-/* The state that moves with a coroutine, and into a forked child. */
+/* The state that moves with a coroutine. */
 struct weft_event_state {
 	uint64_t commits; /* the sum */
 	uint64_t open_contexts;
 };
-
-static inline struct weft_event_state weft_event_state_of(const struct weft_slot *slot)
-{
-	return (struct weft_event_state){.commits = weft_event_commits(slot),
-					 .open_contexts =
-						 load_relaxed(&slot->events.open_contexts)};
-}
 
 /* Exchanges the thread's state for @state. What a handler commits meanwhile, or is counted from
  * outside, belongs to one of the two, and is not lost. */
@@ -172,10 +165,8 @@ static inline void weft_event_state_swap(struct weft_slot *slot, struct weft_eve
 /* Into a slot that has no owner yet. */
 static inline void weft_event_state_copy(struct weft_slot *to, const struct weft_slot *from)
 {
-	struct weft_event_state state = weft_event_state_of(from);
-
-	to->events.commits = state.commits - to->outside.samples;
-	to->events.open_contexts = state.open_contexts;
+	to->events.commits = weft_event_commits(from) - to->outside.samples;
+	to->events.open_contexts = load_relaxed(&from->events.open_contexts);
 }
 
 #endif

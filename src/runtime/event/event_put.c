@@ -11,10 +11,8 @@
 #include <string.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
-#include "runtime/core/ring_append.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
 
@@ -144,7 +142,7 @@ static uint32_t count_texts(const struct weft_event_type *type)
 /* All texts together get at most a quarter of the ring. */
 static uint32_t longest_text(uint32_t texts)
 {
-	uint32_t share = texts ? weft_rt.events_bytes / 4 / texts : 0;
+	uint32_t share = texts ? weft_layout.events_bytes / 4 / texts : 0;
 
 	return share < WEFT_EVENT_STRING_MAX ? share : WEFT_EVENT_STRING_MAX;
 }
@@ -184,15 +182,11 @@ static uint64_t event_put_take_ids(struct weft_event_context *to, const struct w
 static void event_put_plan_context(struct plan *p, const struct weft_slot *slot)
 {
 	uint64_t any = event_put_take_ids(&p->context, slot);
-	uint32_t bytes;
 
 	p->context.coroutine = slot->events.coroutine;
 	p->labels = labels_of(slot);
-	if (p->labels) {
-		bytes = weft_label_bytes(p->labels);
-		p->label_room =
-			up(bytes < WEFT_EVENT_LABELS_BYTES ? bytes : WEFT_EVENT_LABELS_BYTES);
-	}
+	if (p->labels)
+		p->label_room = weft_label_room(p->labels, WEFT_EVENT_LABELS_BYTES);
 	if (any | p->context.coroutine | p->label_room)
 		p->flags |= WEFT_EVENT_HAS_CONTEXT;
 }
@@ -231,7 +225,8 @@ static uint32_t most_stack(const struct weft_slot *slot)
 {
 	uint64_t used = load_relaxed(&slot->events_p.head) - load_relaxed(&slot->events_c.tail);
 
-	return used < weft_rt.events_bytes ? (weft_rt.events_bytes - (uint32_t)used) / 4 : 0;
+	return used < weft_layout.events_bytes ? (weft_layout.events_bytes - (uint32_t)used) / 4
+					       : 0;
 }
 
 /* Room for frames or a copy; if there is little, no copy, and few frames. */
@@ -304,9 +299,7 @@ static uint8_t *event_put_context(uint8_t *to, struct plan *p, struct weft_slot 
 		events_add_one(slot, WEFT_COUNTER_LABELS_UNRECORDED);
 	p->context.label_bytes = used;
 	memcpy(to, &p->context, sizeof(p->context));
-	for (; used & 7; used++)
-		labels[used] = 0;
-	return labels + used;
+	return labels + up(used);
 }
 
 static uint8_t *event_put_stack(uint8_t *to, struct plan *p, struct weft_slot *slot)

@@ -13,10 +13,9 @@
  */
 #include <string.h>
 
-#include "runtime/core/runtime.h"
 #include "runtime/event/event.h"
 #include "runtime/sample/registers.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 #include "runtime/stack/stack.h"
 
 /* A shorter copy is not worth it. */

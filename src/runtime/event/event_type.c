@@ -14,7 +14,6 @@
  */
 #include "runtime/event/event.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/event_row.h"
@@ -203,7 +202,7 @@ static const char *event_type_text_of(const uint8_t *data, uint32_t place)
 
 static const struct weft_event_text *session_text(void)
 {
-	return (const void *)(weft_rt.base + weft_rt.event_area_offset + WEFT_EVENT_ROWS_BYTES);
+	return (const void *)(weft_rt.base + weft_layout.event_area_offset + WEFT_EVENT_ROWS_BYTES);
 }
 
 static void apply_text(struct event_settings *s, const char *name)

@@ -9,7 +9,7 @@
 #ifndef WEFT_RUNTIME_EVENTS_RING_H
 #define WEFT_RUNTIME_EVENTS_RING_H
 
-#include "runtime/core/ring.h"
+#include "runtime/core/ring_append.h"
 #include "runtime/event/event.h"
 
 static inline struct ring events_ring(struct weft_slot *slot)
@@ -17,7 +17,7 @@ static inline struct ring events_ring(struct weft_slot *slot)
 	return (struct ring){.producer = &slot->events_p,
 			     .consumer = &slot->events_c,
 			     .data = (uint8_t *)slot + weft_rt.events_offset,
-			     .bytes = weft_rt.events_bytes,
+			     .bytes = weft_layout.events_bytes,
 			     .stack_low = slot->thread.stack_low,
 			     .stack_high = slot->thread.stack_high};
 }

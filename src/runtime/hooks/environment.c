@@ -17,15 +17,13 @@
  * This may run in a vfork child, before exec: it does not allocate, and writes only to that string
  * and to the room that the caller gives.
  */
-#include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
 #define PRELOAD "LD_PRELOAD="
@@ -230,43 +228,30 @@ size_t weft_environment_room(char *const env[])
 	return (follows() && !s.has_socket) || (s.preload_bytes && file_is_gone()) ? room : 0;
 }
 
-static char **pass_without_us(char **out, size_t count, char *const env[])
-{
-	char **entry = out, *text = (char *)(out + count + 1);
-
-	for (size_t i = 0; i < count; i++) {
-		char *end;
-
-		if (!is_preload(env[i])) {
-			*entry++ = env[i];
-			continue;
-		}
-		end = copy_others(text, env[i]);
-		if (text[PRELOAD_BYTES])
-			*entry++ = text;
-		text = end;
-	}
-	*entry = NULL;
-	return out;
-}
-
-static char **pass_with_socket(char **out, size_t count, char *const env[])
-{
-	char **entry = out;
-
-	for (size_t i = 0; i < count; i++)
-		if (!is_socket(env[i]))
-			*entry++ = env[i];
-	*entry++ = socket_entry;
-	*entry = NULL;
-	return out;
-}
-
+/* If our file is gone, without us; else with the socket. */
 char **weft_environment_pass(char *const env[], void *room)
 {
+	char **out = room, *text;
 	struct survey s;
+	int is_gone;
 
 	environment_survey(&s, env);
-	return s.preload_bytes && file_is_gone() ? pass_without_us(room, s.count, env)
-						 : pass_with_socket(room, s.count, env);
+	is_gone = s.preload_bytes && file_is_gone();
+	text = (char *)(out + s.count + 2);
+	for (; *env; env++) {
+		char *end;
+
+		if (!(is_gone ? is_preload(*env) : is_socket(*env))) {
+			*out++ = *env;
+		} else if (is_gone) {
+			end = copy_others(text, *env);
+			if (text[PRELOAD_BYTES])
+				*out++ = text;
+			text = end;
+		}
+	}
+	if (!is_gone)
+		*out++ = socket_entry;
+	*out = NULL;
+	return room;
 }

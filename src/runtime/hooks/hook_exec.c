@@ -18,12 +18,9 @@
 #include <unistd.h>
 
 #include "runtime/core/real.h"
-#include "runtime/hooks/environment.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 extern char **environ;
 
@@ -112,23 +109,16 @@ static void hook_exec_restore(const struct handed_down *h)
 		return result;                                                                     \
 	} while (0)
 
-WEFT_API int execve(const char *path, char *const argv[], char *const env[])
-{
-	PASS_ENVIRONMENT(env);
-	HAND_DOWN(int, hook_exec_hand_over, weft_real(execve)(path, argv, env));
-}
+#define EXEC(name, type, target)                                                                   \
+	WEFT_API int name(type target, char *const argv[], char *const env[])                      \
+	{                                                                                          \
+		PASS_ENVIRONMENT(env);                                                             \
+		HAND_DOWN(int, hook_exec_hand_over, weft_real(name)(target, argv, env));           \
+	}
 
-WEFT_API int execvpe(const char *file, char *const argv[], char *const env[])
-{
-	PASS_ENVIRONMENT(env);
-	HAND_DOWN(int, hook_exec_hand_over, weft_real(execvpe)(file, argv, env));
-}
-
-WEFT_API int fexecve(int fd, char *const argv[], char *const env[])
-{
-	PASS_ENVIRONMENT(env);
-	HAND_DOWN(int, hook_exec_hand_over, weft_real(fexecve)(fd, argv, env));
-}
+EXEC(execve, const char *, path)
+EXEC(execvpe, const char *, file)
+EXEC(fexecve, int, fd)
 
 WEFT_API int execv(const char *path, char *const argv[])
 {
@@ -196,21 +186,17 @@ WEFT_API int execle(const char *path, const char *first, ...)
 	return execve(path, argv, env);
 }
 
-WEFT_API int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-			 const posix_spawnattr_t *attr, char *const argv[], char *const env[])
-{
-	meet_attached();
-	PASS_ENVIRONMENT(env);
-	HAND_DOWN(int, hand_down, weft_real(posix_spawn)(pid, path, actions, attr, argv, env));
-}
+#define SPAWN(name)                                                                                \
+	WEFT_API int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, \
+			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])    \
+	{                                                                                          \
+		meet_attached();                                                                   \
+		PASS_ENVIRONMENT(env);                                                             \
+		HAND_DOWN(int, hand_down, weft_real(name)(pid, path, actions, attr, argv, env));   \
+	}
 
-WEFT_API int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])
-{
-	meet_attached();
-	PASS_ENVIRONMENT(env);
-	HAND_DOWN(int, hand_down, weft_real(posix_spawnp)(pid, file, actions, attr, argv, env));
-}
+SPAWN(posix_spawn)
+SPAWN(posix_spawnp)
 
 /* Both spawn inside libc. The program that system starts may run for long: until then this thread
  * is really blocked, and an ignored SIGPROF is ignored in all threads. */

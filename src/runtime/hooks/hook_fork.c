@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
 
 static void hook_fork_notice(void)

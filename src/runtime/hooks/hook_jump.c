@@ -101,26 +101,17 @@ static void believe_as_then(const void *env)
 		weft_mask_jump((int)(buffer->mask[15] & 1), buffer->mask[0]);
 }
 
-WEFT_API _Noreturn void siglongjmp(sigjmp_buf env, int value)
-{
-	believe_as_then(env);
-	weft_real(siglongjmp)(env, value);
-	__builtin_unreachable();
-}
+#define JUMP(name)                                                                                 \
+	WEFT_API _Noreturn void name(jmp_buf env, int value)                                       \
+	{                                                                                          \
+		believe_as_then(env);                                                              \
+		weft_real(name)(env, value);                                                       \
+		__builtin_unreachable();                                                           \
+	}
 
-WEFT_API _Noreturn void longjmp(jmp_buf env, int value)
-{
-	believe_as_then(env);
-	weft_real(longjmp)(env, value);
-	__builtin_unreachable();
-}
-
-WEFT_API _Noreturn void _longjmp(jmp_buf env, int value)
-{
-	believe_as_then(env);
-	weft_real(_longjmp)(env, value);
-	__builtin_unreachable();
-}
+JUMP(siglongjmp)
+JUMP(longjmp)
+JUMP(_longjmp)
 
 _Noreturn void __longjmp_chk(jmp_buf env, int value);
 

@@ -6,17 +6,14 @@
  * locked one by one; if it locks everything, ours are unlocked again, or they would use up the
  * limit of a program that gives up its privileges later.
  */
-#include <fcntl.h>
 #include <link.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "runtime/core/loaded_object.h"
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/stack/tables.h"
+#include "runtime/stack/module_map.h"
 
 #ifndef MCL_ONFAULT
 #define MCL_ONFAULT 4
@@ -35,15 +32,15 @@ extern const ElfW(Ehdr) library __asm__("__ehdr_start") __attribute__((visibilit
 /* Shared objects are linked at address 0. */
 static struct range find_library(void)
 {
-	const uint8_t *begin = (const uint8_t *)&library;
-	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)(const void *)(begin + library.e_phoff);
-	struct range r = {(uint64_t)(uintptr_t)begin, 0};
+	uint64_t low = (uint64_t)(uintptr_t)&library;
+	const struct dl_phdr_info info = {.dlpi_addr = low,
+					  .dlpi_phdr =
+						  (const void *)(uintptr_t)(low + library.e_phoff),
+					  .dlpi_phnum = library.e_phnum};
+	struct weft_object o;
 
-	for (int i = 0; i < library.e_phnum; i++)
-		if (ph[i].p_type == PT_LOAD && r.low + ph[i].p_vaddr + ph[i].p_memsz > r.high)
-			r.high = r.low + ph[i].p_vaddr + ph[i].p_memsz;
-	r.high = (r.high + PAGE - 1) & ~(PAGE - 1);
-	return r;
+	weft_object_read(&o, &info);
+	return (struct range){low, (o.high + PAGE - 1) & ~(PAGE - 1)};
 }
 
 static void find_ours(struct range ours[OURS])
@@ -56,69 +53,42 @@ static void find_ours(struct range ours[OURS])
 	ours[LIBRARY] = find_library();
 }
 
-static int hook_mlock_is_ours(const struct range ours[OURS], const struct range *r)
+static int hook_mlock_is_ours(const struct range *ours, const struct weft_mapping *m)
 {
 	for (int i = 0; i < OURS; i++)
-		if (r->low >= ours[i].low && r->high <= ours[i].high)
+		if (m->low >= ours[i].low && m->high <= ours[i].high)
 			return 1;
 	return 0;
 }
 
-/* Parses the range at the beginning of each line of /proc/self/maps. */
-struct parser {
-	struct range now;
-	int part; /* 0: low, 1: high, 2: the rest of the line */
+/* All of the program's mappings: their size, and @locks: each is locked. */
+struct mappings {
+	const struct range *ours;
+	int locks;
+	long how;
+	uint64_t bytes;
 };
 
-/* 1: a mapping is complete. */
-static int hook_mlock_take(struct parser *p, char c)
+static int visit_mapping(void *arg, const struct weft_mapping *m)
 {
-	uint64_t *number = p->part == 0 ? &p->now.low : &p->now.high;
+	struct mappings *all = arg;
 
-	if (c == '\n') {
-		*p = (struct parser){{0, 0}, 0};
-	} else if (p->part < 2 && ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'))) {
-		*number = *number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-	} else if (p->part < 2) {
-		p->part++;
-		return p->part == 2;
-	}
-	return 0;
-}
-
-/* The size of all of the program's mappings; @locks: locks each. 0: unknown. */
-static uint64_t go_through(const struct range ours[OURS], int locks, long how)
-{
-	long fd = sys_call4(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	struct parser p = {{0, 0}, 0};
-	uint64_t bytes = 0;
-	char text[2048] = {0};
-	long got;
-
-	if (fd < 0)
+	if (m->low >= USER_TOP || hook_mlock_is_ours(all->ours, m))
 		return 0;
-	while ((got = sys_call3(SYS_read, fd, text, sizeof(text))) > 0) {
-		for (long i = 0; i < got; i++) {
-			if (!hook_mlock_take(&p, text[i]) || p.now.low >= USER_TOP ||
-			    hook_mlock_is_ours(ours, &p.now))
-				continue;
-			bytes += p.now.high - p.now.low;
-			/* the result is ignored: an area without access is locked all the same */
-			if (locks)
-				sys_call3(how ? SYS_mlock2 : SYS_mlock, p.now.low,
-					  p.now.high - p.now.low, how);
-		}
-	}
-	sys_call1(SYS_close, fd);
-	return bytes;
+	all->bytes += m->high - m->low;
+	/* the result is ignored: an area without access is locked all the same */
+	if (all->locks)
+		sys_call3(all->how ? SYS_mlock2 : SYS_mlock, m->low, m->high - m->low, all->how);
+	return 0;
 }
 
 static int lock_own(const struct range ours[OURS], int flags)
 {
 	struct rlimit limit;
-	uint64_t bytes = go_through(ours, 0, 0);
+	struct mappings all = {.ours = ours, .how = flags & MCL_ONFAULT ? LOCK_ON_FAULT : 0};
 
-	if (!bytes || getrlimit(RLIMIT_MEMLOCK, &limit) || bytes > limit.rlim_cur)
+	weft_maps_each("/proc/self/maps", visit_mapping, &all);
+	if (!all.bytes || getrlimit(RLIMIT_MEMLOCK, &limit) || all.bytes > limit.rlim_cur)
 		return -ENOMEM;
 	if (flags & MCL_FUTURE) {
 		if (sys_call1(SYS_mlockall, flags & ~MCL_CURRENT))
@@ -126,7 +96,8 @@ static int lock_own(const struct range ours[OURS], int flags)
 	} else {
 		sys_call0(SYS_munlockall); /* later mappings are no longer locked */
 	}
-	go_through(ours, 1, flags & MCL_ONFAULT ? LOCK_ON_FAULT : 0);
+	all.locks = 1;
+	weft_maps_each("/proc/self/maps", visit_mapping, &all);
 	return 0;
 }
 

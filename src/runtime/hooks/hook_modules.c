@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
 

@@ -21,9 +21,8 @@
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
-#include "runtime/hooks/thread_start.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 enum { FREE, FILLING, FILLED };
 

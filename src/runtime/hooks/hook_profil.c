@@ -10,7 +10,7 @@
 
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 static void be_found(void)
 {

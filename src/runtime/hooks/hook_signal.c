@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * While a handler of ours is installed, sigaction and its like show the program its own action for
- * that signal, SIGPROF or the priming one, and change that (disposition.c).
+ * that signal, SIGPROF or the priming one, and change that (disposition.c). Calls that change a
+ * thread's signal mask are here, too.
  */
 #include <string.h>
 
@@ -10,8 +11,7 @@
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/sampler.h"
-#include "runtime/signals/signals.h"
+#include "runtime/sample/sample.h"
 
 /* A signal of ours, or one that may become ours at this moment. */
 static int hook_signal_is_kept(int signo)
@@ -140,6 +140,36 @@ WEFT_API weft_signal_fn __sysv_signal(int signo, weft_signal_fn handler)
 	return sysv_signal(signo, handler);
 }
 
+/* ---- masks: mask.c decides about SIGPROF in them */
+
+WEFT_API int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return weft_mask_change(weft_real(pthread_sigmask), how, set, old);
+}
+
+WEFT_API int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	return weft_mask_change(weft_real(sigprocmask), how, set, old);
+}
+
+static int mask_change_one(int how, int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	return sigaddset(&set, signo) ? -1 : sigprocmask(how, &set, NULL);
+}
+
+WEFT_API int sighold(int signo)
+{
+	return mask_change_one(SIG_BLOCK, signo);
+}
+
+WEFT_API int sigrelse(int signo)
+{
+	return mask_change_one(SIG_UNBLOCK, signo);
+}
+
 #define HOLD ((weft_signal_fn)2) /* SIG_HOLD */
 
 WEFT_API weft_signal_fn sigset(int signo, weft_signal_fn handler)
@@ -153,11 +183,11 @@ WEFT_API weft_signal_fn sigset(int signo, weft_signal_fn handler)
 		struct sigaction action;
 
 		hook_signal_change(signo, NULL, &action);
-		weft_mask_change_one(SIG_BLOCK, signo);
+		mask_change_one(SIG_BLOCK, signo);
 		return was_blocked ? HOLD : action.sa_handler;
 	}
 	was = set_handler(signo, handler, 0, 0);
-	weft_mask_change_one(SIG_UNBLOCK, signo);
+	mask_change_one(SIG_UNBLOCK, signo);
 	return was_blocked ? HOLD : was;
 }
 

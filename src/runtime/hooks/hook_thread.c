@@ -13,9 +13,8 @@
 #include "runtime/core/real.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
-#include "runtime/hooks/thread_start.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 /* In libpthread on an older glibc, which whoever creates a thread has loaded. */
 #pragma weak pthread_attr_getstack

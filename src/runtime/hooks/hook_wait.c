@@ -15,7 +15,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #define SYS_EPOLL_PWAIT2 441 /* since Linux 5.11 */
 

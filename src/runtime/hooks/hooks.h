@@ -1,28 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Interposed functions of libc, and the little that they share: each group can be switched off
- * (core/hook_groups.h). The program gets what it asks for, and is shown that; whatever else weft
+ * (core/hook_groups.c). The program gets what it asks for, and is shown that; whatever else weft
  * needs is done by the rooms below.
  *
  * Runs on the program's threads, before the constructor, too: then only libc's function is called.
  * In a vfork child nothing is done between vfork and exec.
  *
  *   hook_thread.c   pthread_create: the start hook
- *   thread_start.h  its parts, for other threads
  *   hook_notify.c   threads that libc begins (SIGEV_THREAD)
- *   hook_name.c     names of threads
  *   hook_fork.c     _Fork and clone
  *   hook_exec.c     exec and spawn
  *   environment.c   what children are told
  *   hook_exit.c     _exit
- *   hook_signal.c   sigaction and its like, sigaltstack
- *   hook_mask.c     sigprocmask and its like
+ *   hook_signal.c   sigaction, sigprocmask and their like
  *   hook_wait.c     waits for signals, or with masks
  *   hook_jump.c     sigsetjmp, siglongjmp
  *   hook_profil.c   gprof
  *   hook_modules.c  dlclose
  *   hook_mlock.c    mlockall
- *   hook_prctl.c    seccomp, names
+ *   hook_prctl.c    seccomp, names of threads
  *   patch.c         hooks of a library loaded late
  *   patch_module.c  one module's call slots
  *   patch_old.c     old versions of timer_create
@@ -30,10 +27,55 @@
 #ifndef WEFT_RUNTIME_HOOKS_H
 #define WEFT_RUNTIME_HOOKS_H
 
-#include "runtime/core/hook_groups.h"
-#include "runtime/core/own.h"
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* hook_name.c: the calling thread was given this name. */
-void weft_name_own(const char *name);
+#include "runtime/core/runtime.h"
+
+/* libweft-waits.so, if it is loaded: begins now if it had to wait for our beginning. */
+void weft_waits_v1(void) __attribute__((weak));
+
+/* environment.c */
+void weft_environment_open(void); /* in the constructor */
+
+/* In the constructor, if no collector was found: makes room for the socket of one that attaches.
+ * @is_stale: WEFT_SOCKET named one that does not exist any more. */
+void weft_environment_keep_room(int is_stale);
+
+/* Before libc starts programs with environ: updates our string in it. */
+void weft_environment_refresh(void);
+
+/* Likewise. The room that weft_environment_pass() needs; 0: @env needs no change. */
+size_t weft_environment_room(char *const env[]);
+
+/* @env as it is to be passed to exec. Lives in @room. */
+char **weft_environment_pass(char *const env[], void *room);
+
+/*
+ * The start hook's parts (hook_thread.c), shared with the threads that libc starts itself for
+ * notifications (hook_notify.c): before a thread's first own instruction, and after its last one.
+ */
+
+/* The older functions of pthread_cleanup_push, which glibc and musl export alike. */
+struct weft_cleanup {
+	uint64_t words[8]; /* four are used at most */
+};
+void weft_cleanup_push(struct weft_cleanup *at, void (*routine)(void *),
+		       void *arg) __asm__("_pthread_cleanup_push") __attribute__((weak));
+void weft_cleanup_pop(struct weft_cleanup *at, int run) __asm__("_pthread_cleanup_pop")
+	__attribute__((weak));
+
+struct weft_thread_stack {
+	uint64_t bytes;
+	uint64_t low; /* 0: @bytes below the control block */
+};
+
+/* Of a thread to be created with @attr; called by its creator. */
+struct weft_thread_stack weft_thread_stack(const pthread_attr_t *attr);
+
+void weft_thread_prime(const struct weft_thread_stack *stack); /* slot, timer and clock */
+/* releases them when the thread ends */
+void weft_thread_leave(void);
 
 #endif

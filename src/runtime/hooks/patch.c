@@ -19,7 +19,6 @@
 #include <sys/auxv.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/signals/signals.h"
 
@@ -29,37 +28,31 @@
 
 /* X(function, group): by name, some have no prototype in every libc */
 /* clang-format off */
+#define THREAD_HOOKS(X, g) \
+	X(pthread_create, g) X(thrd_create, g) X(timer_create, g) X(mq_notify, g)
+#define SIGNAL_HOOKS(X, g) \
+	X(sigaction, g) X(__sigaction, g) X(signal, g) X(bsd_signal, g) X(ssignal, g) \
+	X(sysv_signal, g) X(__sysv_signal, g) X(sigset, g) X(sigignore, g) X(siginterrupt, g) \
+	X(pthread_sigmask, g) X(sigprocmask, g) X(sighold, g) X(sigrelse, g) X(sigaltstack, g) \
+	X(__sigsetjmp, g) X(sigsetjmp, g) X(siglongjmp, g) X(longjmp, g) X(_longjmp, g) \
+	X(__longjmp_chk, g) X(sigsuspend, g) X(sigtimedwait, g) X(sigwaitinfo, g) X(sigwait, g) \
+	X(signalfd, g) X(ppoll, g) X(pselect, g) X(epoll_pwait, g) X(epoll_pwait2, g) \
+	X(sigpause, g) X(__xpg_sigpause, g) X(__sigpause, g) X(moncontrol, g) X(profil, g) \
+	X(sprofil, g)
+#define EXEC_HOOKS(X, g) \
+	X(execve, g) X(execvpe, g) X(fexecve, g) X(execv, g) X(execvp, g) X(execl, g) \
+	X(execlp, g) X(execle, g) X(posix_spawn, g) X(posix_spawnp, g) X(system, g) X(popen, g) \
+	X(_Fork, g) X(clone, g)
+#define MODULE_HOOKS(X, g) \
+	X(dlclose, g)
+#define OTHER_HOOKS(X, g) \
+	X(prctl, g) X(mlockall, g) X(pthread_setname_np, g) X(_exit, g) X(_Exit, g)
 #define HOOKS(X) \
-	X(pthread_create, WEFT_HOOK_THREADS) X(thrd_create, WEFT_HOOK_THREADS) \
-	X(timer_create, WEFT_HOOK_THREADS) X(mq_notify, WEFT_HOOK_THREADS) \
-	X(sigaction, WEFT_HOOK_SIGNALS) X(__sigaction, WEFT_HOOK_SIGNALS) \
-	X(signal, WEFT_HOOK_SIGNALS) X(bsd_signal, WEFT_HOOK_SIGNALS) \
-	X(ssignal, WEFT_HOOK_SIGNALS) X(sysv_signal, WEFT_HOOK_SIGNALS) \
-	X(__sysv_signal, WEFT_HOOK_SIGNALS) X(sigset, WEFT_HOOK_SIGNALS) \
-	X(sigignore, WEFT_HOOK_SIGNALS) X(siginterrupt, WEFT_HOOK_SIGNALS) \
-	X(pthread_sigmask, WEFT_HOOK_SIGNALS) X(sigprocmask, WEFT_HOOK_SIGNALS) \
-	X(sighold, WEFT_HOOK_SIGNALS) X(sigrelse, WEFT_HOOK_SIGNALS) \
-	X(sigaltstack, WEFT_HOOK_SIGNALS) \
-	X(__sigsetjmp, WEFT_HOOK_SIGNALS) X(sigsetjmp, WEFT_HOOK_SIGNALS) \
-	X(siglongjmp, WEFT_HOOK_SIGNALS) X(longjmp, WEFT_HOOK_SIGNALS) \
-	X(_longjmp, WEFT_HOOK_SIGNALS) X(__longjmp_chk, WEFT_HOOK_SIGNALS) \
-	X(sigsuspend, WEFT_HOOK_SIGNALS) \
-	X(sigtimedwait, WEFT_HOOK_SIGNALS) X(sigwaitinfo, WEFT_HOOK_SIGNALS) \
-	X(sigwait, WEFT_HOOK_SIGNALS) X(signalfd, WEFT_HOOK_SIGNALS) \
-	X(ppoll, WEFT_HOOK_SIGNALS) X(pselect, WEFT_HOOK_SIGNALS) \
-	X(epoll_pwait, WEFT_HOOK_SIGNALS) X(epoll_pwait2, WEFT_HOOK_SIGNALS) \
-	X(sigpause, WEFT_HOOK_SIGNALS) X(__xpg_sigpause, WEFT_HOOK_SIGNALS) \
-	X(__sigpause, WEFT_HOOK_SIGNALS) X(moncontrol, WEFT_HOOK_SIGNALS) \
-	X(profil, WEFT_HOOK_SIGNALS) X(sprofil, WEFT_HOOK_SIGNALS) \
-	X(execve, WEFT_HOOK_EXEC) X(execvpe, WEFT_HOOK_EXEC) X(fexecve, WEFT_HOOK_EXEC) \
-	X(execv, WEFT_HOOK_EXEC) X(execvp, WEFT_HOOK_EXEC) X(execl, WEFT_HOOK_EXEC) \
-	X(execlp, WEFT_HOOK_EXEC) X(execle, WEFT_HOOK_EXEC) \
-	X(posix_spawn, WEFT_HOOK_EXEC) X(posix_spawnp, WEFT_HOOK_EXEC) \
-	X(system, WEFT_HOOK_EXEC) X(popen, WEFT_HOOK_EXEC) \
-	X(_Fork, WEFT_HOOK_EXEC) X(clone, WEFT_HOOK_EXEC) \
-	X(dlclose, WEFT_HOOK_MODULES) X(prctl, ALWAYS) X(mlockall, ALWAYS) \
-	X(pthread_setname_np, ALWAYS) \
-	X(_exit, ALWAYS) X(_Exit, ALWAYS)
+	THREAD_HOOKS(X, WEFT_HOOK_THREADS) \
+	SIGNAL_HOOKS(X, WEFT_HOOK_SIGNALS) \
+	EXEC_HOOKS(X, WEFT_HOOK_EXEC) \
+	MODULE_HOOKS(X, WEFT_HOOK_MODULES) \
+	OTHER_HOOKS(X, ALWAYS)
 /* clang-format on */
 
 #define DECLARE(name, group) void hook_##name(void) __asm__(#name);

@@ -9,7 +9,6 @@
 
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 
 #include "runtime/core/sys.h"
 

@@ -11,7 +11,6 @@
 #include "runtime/otel/otel_private.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -19,7 +18,6 @@
 #include "runtime/core/sys.h"
 
 #define TRIES 3
-#define LINE_BYTES 512 /* the names looked for are in shorter lines */
 #define SYMBOLS_MAX (1u << 20)
 
 /* ---- the mapping */
@@ -57,81 +55,26 @@ static int has_header(uint64_t at)
 	       !memcmp(h.signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h.signature));
 }
 
-static const char *read_hex(const char *s, uint64_t *value)
-{
-	for (*value = 0;; s++) {
-		if (*s >= '0' && *s <= '9')
-			*value = *value << 4 | (uint64_t)(*s - '0');
-		else if (*s >= 'a' && *s <= 'f')
-			*value = *value << 4 | (uint64_t)(*s - 'a' + 10);
-		else
-			return s;
-	}
-}
-
-/* start-end perms offset device inode   name */
-static uint64_t mapping_of_line(const char *line, uint64_t own)
-{
-	uint64_t start, end;
-	const char *s = read_hex(line, &start);
-
-	if (*s != '-')
-		return 0;
-	s = read_hex(s + 1, &end);
-	for (int column = 0; column < 4; column++) {
-		s += *s == ' ';
-		s += strcspn(s, " ");
-	}
-	while (*s == ' ')
-		s++;
-	return start != own && weft_otel_foreign_is_name(s) && has_header(start) ? start : 0;
-}
-
-/* The file line by line, longer lines truncated. */
-struct lines {
-	int fd;
-	uint32_t at, bytes;
-	char buffer[1024];
-	char line[LINE_BYTES];
+struct search {
+	uint64_t own, found;
 };
 
-static int next_byte(struct lines *l)
+static int is_publisher(void *arg, const struct weft_mapping *m)
 {
-	if (l->at == l->bytes) {
-		long n = sys_call3(SYS_read, l->fd, l->buffer, sizeof(l->buffer));
+	struct search *s = arg;
 
-		if (n <= 0)
-			return -1;
-		l->bytes = (uint32_t)n;
-		l->at = 0;
-	}
-	return (unsigned char)l->buffer[l->at++];
-}
-
-static int otel_foreign_next_line(struct lines *l)
-{
-	uint32_t n = 0;
-	int c;
-
-	while ((c = next_byte(l)) >= 0 && c != '\n')
-		if (n + 1 < sizeof(l->line))
-			l->line[n++] = (char)c;
-	l->line[n] = 0;
-	return n || c >= 0;
+	if (m->low == s->own || !weft_otel_foreign_is_name(m->name) || !has_header(m->low))
+		return 0;
+	s->found = m->low;
+	return 1;
 }
 
 uint64_t weft_otel_foreign_find(const char *maps, uint64_t own)
 {
-	struct lines l = {
-		.fd = (int)sys_call4(SYS_openat, AT_FDCWD, maps, O_RDONLY | O_CLOEXEC, 0)};
-	uint64_t found = 0;
+	struct search s = {.own = own};
 
-	if (l.fd < 0)
-		return 0;
-	while (!found && otel_foreign_next_line(&l))
-		found = mapping_of_line(l.line, own);
-	sys_call1(SYS_close, l.fd);
-	return found;
+	weft_maps_each(maps, is_publisher, &s);
+	return s.found;
 }
 
 /* ---- its payload */

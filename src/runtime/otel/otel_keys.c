@@ -15,6 +15,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text/utf8.h"
+
 #define PLACES 1024 /* of the hash; a power of two */
 #define ARENA_BYTES 65536
 
@@ -171,35 +173,6 @@ int weft_otel_keys_add_at(uint32_t index, const char *key, size_t bytes)
 	return k && otel_keys_append(k, index) == (int)index ? 0 : -ENOSPC;
 }
 
-/* How many bytes a character has, by its first one; 0 = no character begins with it. */
-static size_t character_bytes(uint8_t first)
-{
-	if (first < 0x80)
-		return 1;
-	if (first >= 0xC2 && first < 0xE0)
-		return 2;
-	if (first >= 0xE0 && first < 0xF0)
-		return 3;
-	return first >= 0xF0 && first < 0xF5 ? 4 : 0;
-}
-
-/* RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF. */
-static int second_is_allowed(uint8_t first, uint8_t second)
-{
-	switch (first) {
-	case 0xE0:
-		return second >= 0xA0;
-	case 0xED:
-		return second < 0xA0;
-	case 0xF0:
-		return second >= 0x90;
-	case 0xF4:
-		return second < 0x90;
-	default:
-		return 1;
-	}
-}
-
 static int is_ascii(const uint8_t *s)
 {
 	uint64_t word;
@@ -213,19 +186,13 @@ int weft_otel_is_utf8(const void *text, size_t bytes)
 	const uint8_t *s = text, *end = s + bytes;
 
 	while (s < end) {
-		size_t n;
+		const uint8_t *first = s;
 
-		if (end - s >= 8 && is_ascii(s)) {
+		if (end - s >= 8 && is_ascii(s))
 			s += 8;
-			continue;
-		}
-		n = character_bytes(*s);
-		if (!n || n > (size_t)(end - s) || (n > 1 && !second_is_allowed(s[0], s[1])))
-			return 0;
-		for (size_t i = 1; i < n; i++)
-			if ((s[i] & 0xC0) != 0x80)
-				return 0;
-		s += n;
+		else if (utf8_next(&s, end) == UTF8_REPLACEMENT &&
+			 (*first != 0xEF || s - first != 3))
+			return 0; /* (the text may contain U+FFFD itself) */
 	}
 	return 1;
 }

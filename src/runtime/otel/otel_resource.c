@@ -10,7 +10,6 @@
  */
 #include "runtime/otel/otel_private.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,7 +127,8 @@ static void set_instance(void)
 	if (sys_call3(SYS_getrandom, random, sizeof(random), 1 /* GRND_NONBLOCK */) !=
 	    sizeof(random)) {
 		uint64_t words[2] = {clock_monotonic_ns() * UINT64_C(0x9E3779B97F4A7C15),
-				     (uint64_t)sys_getpid() << 32 | (uint32_t)weft_rt.session_id};
+				     (uint64_t)sys_getpid() << 32 |
+					     (uint32_t)weft_layout.session_id};
 
 		memcpy(random, words, sizeof(random));
 	}

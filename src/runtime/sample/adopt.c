@@ -13,16 +13,13 @@
  * timer. Writer: whoever starts or stops the engine, or holds `at_work`; threads that arm a timer
  * of their own only remove theirs.
  */
-#include <fcntl.h>
 #include <string.h>
 
 #include "base/platform.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/gate.h"
-#include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #define ROOM_BYTES 4096
 #define STATUS_BYTES 4096
@@ -70,18 +67,10 @@ static int has_slot(int32_t tid)
 static long read_status(int32_t tid)
 {
 	char path[16 + DECIMAL_BYTES] = "/proc/self/task/", *at = path + 16;
-	long fd, bytes;
 
 	at += decimal_write((unsigned char *)at, (uint32_t)tid);
 	memcpy(at, "/status", sizeof("/status"));
-	fd = sys_call4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	bytes = sys_call3(SYS_read, fd, status, sizeof(status) - 1);
-	sys_call1(SYS_close, fd);
-	if (bytes >= 0)
-		status[bytes] = '\0';
-	return bytes;
+	return sys_read_file(path, status, sizeof(status));
 }
 
 /* The value of the field called @name at the line's beginning, or NULL. */
@@ -97,37 +86,13 @@ static const char *adopt_field(const char *name, size_t bytes)
 	return *at ? at + bytes : NULL;
 }
 
-static uint64_t parse_hex(const char *at)
-{
-	uint64_t value = 0;
-
-	for (;; at++) {
-		if (*at >= '0' && *at <= '9')
-			value = value << 4 | (uint64_t)(*at - '0');
-		else if (*at >= 'a' && *at <= 'f')
-			value = value << 4 | (uint64_t)(*at - 'a' + 10);
-		else
-			return value;
-	}
-}
-
-static uint64_t parse_number(const char *at)
-{
-	uint64_t value = 0;
-
-	for (; *at >= '0' && *at <= '9'; at++)
-		value = value * 10 + (uint64_t)(*at - '0');
-	return value;
-}
-
 /* "SigQ: 0/96365": can another signal be queued? If not, it would come without its value. */
 static int has_room_for_signals(void)
 {
-	const char *queued = adopt_field("SigQ:\t", 6), *limit = queued;
+	const char *at = adopt_field("SigQ:\t", 6);
+	uint64_t queued = at ? number_parse(&at, 10) : 0;
 
-	while (limit && *limit >= '0' && *limit <= '9')
-		limit++;
-	return limit && *limit == '/' && parse_number(queued) < parse_number(limit + 1);
+	return at && *at++ == '/' && queued < number_parse(&at, 10);
 }
 
 /* Is it running, and would the signal be delivered at once? *waits: how often it has slept. */
@@ -142,8 +107,8 @@ static int would_take(int32_t tid, int signo, uint64_t *waits)
 	switches = adopt_field("voluntary_ctxt_switches:\t", 25);
 	if (!state || *state != 'R' || !blocked || !switches || !has_room_for_signals())
 		return 0;
-	*waits = parse_number(switches);
-	return !(parse_hex(blocked) >> (signo - 1) & 1);
+	*waits = number_parse(&switches, 10);
+	return !(number_parse(&blocked, 16) >> (signo - 1) & 1);
 }
 
 /* The signals that it blocks; all, if that cannot be read. */
@@ -151,7 +116,7 @@ static uint64_t adopt_mask_of(int32_t tid)
 {
 	const char *blocked = read_status(tid) > 0 ? adopt_field("SigBlk:\t", 8) : NULL;
 
-	return blocked ? parse_hex(blocked) : SYS_SIGNALS_ALL;
+	return blocked ? number_parse(&blocked, 16) : SYS_SIGNALS_ALL;
 }
 
 /* The owner may end at this moment. */

@@ -24,12 +24,9 @@
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/attach.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/join.h"
-#include "runtime/stack/tables.h"
+#include "runtime/sample/sample.h"
+#include "runtime/stack/module_map.h"
 
 static uint32_t at_work;
 

@@ -9,20 +9,15 @@
 
 #include <weft/abi/rendezvous.h>
 
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 #include "runtime/event/event.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/join.h"
-#include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
-#include "runtime/stack/tables.h"
+#include "runtime/sample/sample.h"
+#include "runtime/stack/module_map.h"
 
 #define PATIENCE_NS UINT64_C(2000000000)
 

@@ -2,20 +2,15 @@
 /* hrtimers by perf's cpu-clock: see clock.h. */
 #include "runtime/sample/clock.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 
 #include "base/hash.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock_gaps.h"
 #include "runtime/sample/clock_rest.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/kernel_time.h"
-#include "runtime/sample/pace.h"
-#include "runtime/sample/prime.h"
-#include "runtime/signals/signals.h"
+#include "runtime/sample/sample.h"
 
 #define GAP_DENSE_MIN_NS 100000 /* a signal costs a third of it */
 #define PAGE_BYTES 4096
@@ -40,9 +35,9 @@ static uint64_t *generator(struct weft_slot *slot)
 	return &clock->random;
 }
 
-uint64_t weft_clock_random(struct weft_slot *slot)
+uint64_t weft_clock_random_below(struct weft_slot *slot, uint64_t below)
 {
-	return weft_random(generator(slot));
+	return weft_random_below(generator(slot), below);
 }
 
 /* This thread's mean gap: shorter by the number of threads that it stands for. */

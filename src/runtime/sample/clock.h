@@ -138,6 +138,6 @@ void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us);
 /* Does the clock cover user mode, for a tick that interrupted a thread with @mask? */
 int weft_clock_covers(struct weft_slot *slot, uint64_t mask);
 
-uint64_t weft_clock_random(struct weft_slot *slot); /* of the calling thread's own slot */
+uint64_t weft_clock_random_below(struct weft_slot *slot, uint64_t below); /* the calling thread's */
 
 #endif

@@ -2,10 +2,9 @@
 /* Clocks of threads that are switched often: see clock_rest.h. */
 #include "runtime/sample/clock_rest.h"
 
-#include "runtime/core/runtime.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/kernel_time.h"
-#include "runtime/sample/pace.h"
+#include "runtime/sample/sample.h"
 
 #define WINDOW_MS 100
 #define SWITCHES_MAX 2500 /* a second: they cost about one hundredth of a CPU */

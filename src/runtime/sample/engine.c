@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Start and stop of sampling: see engine.h. Whoever makes a timer passes the gate (gate.h).
+ * How sampling begins and ends in the target, any number of times in the life of a process.
+ *
+ *   start  handlers, then hooks, then the scan of threads that run already, then timers: so that
+ *          no sample comes before its thread could be primed
+ *   stop   timers deleted, running handlers waited for (bounded), handlers uninstalled: the
+ *          program's own action is installed again. Slots stay mapped
+ *
+ * All of it is async-signal-safe: attach.c starts and stops from the priming signal's handler.
+ * Starts and stops exclude each other by one word; a caller that finds it taken returns. Whoever
+ * makes a timer passes the gate (gate.c).
  *
  * A stop waits for running handlers, but not for ever: what a late one may still store in a slot,
  * the number of a deleted timer, is cleared afterwards, or before the next start.
  */
-#include "runtime/sample/engine.h"
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/pace.h"
-#include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #define PATIENCE_NS UINT64_C(20000000)
 #define NAP_NS 100000

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may make a timer now: see gate.h. */
-#include "runtime/sample/gate.h"
-
-#include <stdint.h>
-
-#include "base/atomic.h"
+/*
+ * The gate between threads that make a timer and those that start or stop the engine.
+ *
+ * A timer that outlived the handler would kill the program. So whoever makes one announces it first
+ * (arming), and then checks whether the engine is on; a stop switches it off first, and then checks
+ * whether anybody is arming. Both are sequentially consistent: one of the two sees the other.
+ */
+#include "runtime/sample/sample.h"
 
 static uint32_t engine;
 static uint32_t arming;

@@ -4,7 +4,7 @@
  * and that of the tables; all is closed again before this returns. Async-signal-safe, because a
  * forked child's session begins in its first SIGPROF; never longer than about a second.
  */
-#include "runtime/sample/join.h"
+#include "runtime/sample/sample.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -14,9 +14,8 @@
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/stack/tables.h"
+#include "runtime/stack/module_map.h"
 
 static struct sockaddr_un collector_address = {.sun_family = AF_UNIX};
 

@@ -6,7 +6,7 @@
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/pace.h"
+#include "runtime/sample/sample.h"
 
 #define BALANCE_MAX_US 1000000000
 #define MUCH 8 /* a share of at least one in so many is much */

@@ -20,11 +20,9 @@
 
 #include <string.h>
 
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/sampler.h"
-#include "runtime/signals/signals.h"
+#include "runtime/sample/sample.h"
 
 #define SIGPROF_BIT SYS_SIGNAL_BIT(SIGPROF)
 #define PENDING_MAX 8

@@ -24,7 +24,6 @@ int weft_mask_open_here(void);      /* of a thread that libc has begun; 1 = it w
 void weft_mask_close_here(void);    /* and is as libc made it again */
 int weft_mask_set_real(int how);    /* the kernel's; 1 = SIGPROF was blocked */
 int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old);
-int weft_mask_change_one(int how, int signo); /* the program's, as sighold does */
 
 /* A new thread inherits this from its creator. */
 struct weft_mask_legacy {

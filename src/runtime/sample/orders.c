@@ -3,12 +3,10 @@
  * The handler of the priming signal (prime.c): an order to this thread, a sample of the thread's
  * hrtimer, which sends the same signal, or another sender's signal, which is passed on.
  */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #include "runtime/core/sys.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/prime.h"
 
 static void prime_here(uint64_t mask)
 {
@@ -62,7 +60,7 @@ static void orders_pass_on(int signo, siginfo_t *info, void *ucontext)
 	weft_disposition_deliver(WEFT_KEPT_PRIME, signo, info, ucontext);
 }
 
-void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
+static void order_handler(int signo, siginfo_t *info, void *ucontext)
 {
 	const ucontext_t *uc = ucontext;
 	int saved_errno = errno;
@@ -83,5 +81,5 @@ void weft_order_handler(int signo, siginfo_t *info, void *ucontext)
 void weft_sampler_begin(void)
 {
 	weft_rt.on_tick = weft_sampler_handler;
-	weft_rt.on_order = weft_order_handler;
+	weft_rt.on_order = order_handler;
 }

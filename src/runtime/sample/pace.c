@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often: see pace.h. */
-#include "runtime/sample/pace.h"
+/* How often: the recording's period, and the kernel's tick. */
+#include "runtime/sample/sample.h"
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
 #define PERIOD_MIN_NS 10000

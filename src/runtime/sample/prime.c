@@ -15,7 +15,7 @@
  * before exec, the header says so first, and then senders are waited for. Both are sequentially
  * consistent: one of the two sees the other.
  */
-#include "runtime/sample/prime.h"
+#include "runtime/sample/sample.h"
 
 #include <string.h>
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See sample_labels.h. The slot's label_state remembers which labels were recorded last: address
+ * Labels in a sample record: written by the first sample after they changed, and by number in those
+ * that follow (abi/session.h). In a handler on the owning thread: whatever it interrupted, a write
+ * of labels or of a context, the visible set is whole at every instruction. So a sample has its
+ * labels even while its ids are being written (WEFT_CONTEXT_BUSY): those from before a batch, or
+ * those from after it.
+ *
+ * weft_sample_labels_bytes() is called before there is a record, to reserve room;
+ * weft_sample_labels_put() once its stack is in. Nothing is kept in between, because the stack is
+ * walked meanwhile, and the handler's own is small.
+ *
+ * The slot's label_state remembers which labels were recorded last: address
  * and generation of the set, and its number. Numbers count up in each thread; their top byte is
  * that of header.attach_number, so that labels are recorded again for a collector that attaches
  * later.
  */
-#include "runtime/sample/sample_labels.h"
+#include "runtime/sample/sample.h"
 
-#include "runtime/context/label_bytes.h"
+#include "runtime/context/labels.h"
 #include "runtime/core/label_store.h"
 
 #include <string.h>
@@ -61,12 +71,8 @@ static struct sample_labels sample_labels_look(struct weft_slot *slot)
 uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most)
 {
 	struct sample_labels l = sample_labels_look(slot);
-	uint32_t bytes;
 
-	if (LIKELY(!l.set || l.is_told))
-		return 0;
-	bytes = (weft_label_bytes(l.set) + 7) & ~7u;
-	return bytes < most ? bytes : most;
+	return LIKELY(!l.set || l.is_told) ? 0 : weft_label_room(l.set, most);
 }
 
 static uint32_t next_number(struct weft_slot_labels *state)
@@ -108,9 +114,7 @@ static __attribute__((noinline)) void sample_labels_record(struct weft_slot *slo
 		return;
 	sample->labels_at = sample->record.bytes;
 	sample->label_bytes = (uint16_t)used;
-	for (; used & 7; used++)
-		to[used] = 0;
-	sample->record.bytes += used;
+	sample->record.bytes += (used + 7) & ~7u;
 }
 
 void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *sample,

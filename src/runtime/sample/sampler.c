@@ -20,23 +20,20 @@
  * thread's usage (one getrusage), and the clock's next block of gaps begins (at most one event in
  * 40 ms).
  */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #include <string.h>
 
 #include "base/context_snapshot.h"
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
-#include "runtime/sample/attach.h"
 #include "runtime/sample/clock.h"
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/pace.h"
 #include "runtime/sample/registers.h"
-#include "runtime/sample/sample_labels.h"
 #include "runtime/stack/stack.h"
 
 #define OPENING_MAX_US 10000 /* by what has a tick to its name that is none */
@@ -45,8 +42,8 @@ static struct ring samples_ring(struct weft_slot *slot)
 {
 	return (struct ring){.producer = &slot->samples_p,
 			     .consumer = &slot->samples_c,
-			     .data = (uint8_t *)slot + weft_rt.samples_offset,
-			     .bytes = weft_rt.samples_bytes};
+			     .data = (uint8_t *)slot + weft_layout.samples_offset,
+			     .bytes = weft_layout.samples_bytes};
 }
 
 static void count_context(struct weft_slot *slot, enum weft_sample_context context)
@@ -102,12 +99,10 @@ static uint32_t used_since_tick(const siginfo_t *info)
 static uint32_t in_periods(struct weft_slot *slot, uint64_t ns)
 {
 	uint64_t period_ns = weft_period_ns();
-	uint64_t dice;
 
 	if (ns == period_ns)
 		return 1;
-	dice = (uint64_t)(((unsigned __int128)weft_clock_random(slot) * period_ns) >> 64);
-	return (uint32_t)((ns + dice) / period_ns);
+	return (uint32_t)((ns + weft_clock_random_below(slot, period_ns)) / period_ns);
 }
 
 /* From a tick until the clock is open nothing covers the thread. */
@@ -203,7 +198,7 @@ static struct weft_sample_record *sampler_take_stack(struct stack_take *take)
 static int sampler_is_wanted(struct weft_slot *slot)
 {
 	const struct weft_event_row *rows =
-		(const void *)(weft_rt.base + weft_rt.event_area_offset);
+		(const void *)(weft_rt.base + weft_layout.event_area_offset);
 	uint32_t flags = load_relaxed(&rows[WEFT_EVENT_ROW_CPU].flags);
 
 	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))

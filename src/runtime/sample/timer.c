@@ -15,13 +15,12 @@
  * timers_armed in the header counts all; the collector's budget bounds it, because
  * RLIMIT_SIGPENDING is shared by all of a user's processes.
  */
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 #include <signal.h>
 
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
-#include "runtime/sample/gate.h"
 #include "runtime/sample/mask.h"
 
 #define NOTIFY_THREAD_ID 4
@@ -47,7 +46,6 @@ void weft_timer_delete(int32_t timer_id)
 		__atomic_fetch_sub(&weft_rt.header->timers_armed, 1, __ATOMIC_RELAXED);
 }
 
-/* Periodic, or (@once) for the next tick only. */
 static int timer_start(int32_t timer_id)
 {
 	const struct timespec due = {.tv_nsec = TIMER_DUE_NS};
@@ -202,4 +200,32 @@ void weft_timer_disarm_process(void)
 	if (process_timer >= 0)
 		sys_call1(SYS_timer_delete, process_timer);
 	process_timer = -1;
+}
+
+/* ---- the handler of their signal */
+
+int weft_sampler_is_installed(void)
+{
+	return weft_disposition_signal(WEFT_KEPT_PROF) != 0;
+}
+
+int weft_sampler_install(void)
+{
+	return weft_disposition_install(WEFT_KEPT_PROF, SIGPROF, weft_rt.on_tick);
+}
+
+void weft_sampler_uninstall(void)
+{
+	weft_disposition_uninstall(WEFT_KEPT_PROF, weft_sampler_is_ours);
+}
+
+/* Ours: from a timer, or queued by this very process, and with the session's cookie. */
+int weft_sampler_is_ours(const siginfo_t *info)
+{
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+
+	if (info->si_code != SI_TIMER &&
+	    !(info->si_code == SI_QUEUE && info->si_pid == weft_rt.pid))
+		return 0;
+	return weft_rt.cookie != 0 && WEFT_SIGVAL_COOKIE(value) == weft_rt.cookie;
 }

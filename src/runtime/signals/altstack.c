@@ -19,7 +19,6 @@
 
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/sampler.h"
 #include "runtime/signals/signals.h"
 
 #ifndef AT_MINSIGSTKSZ

@@ -237,26 +237,27 @@ static int disposition_is_ours(const struct sigaction *action, const struct kept
 	return (action->sa_flags & SA_SIGINFO) && action->sa_sigaction == k->handler;
 }
 
-int weft_disposition_is_installed(enum weft_kept which)
+/* Asks the kernel. */
+static int is_in_place(const struct kept *k)
 {
 	struct sigaction now;
-	int signo = weft_disposition_signal(which);
+	int signo = load_acquire(&k->signo);
 
-	return signo && !weft_real_sigaction(signo, NULL, &now) &&
-	       disposition_is_ours(&now, &kept[which]);
+	return signo && !weft_real_sigaction(signo, NULL, &now) && disposition_is_ours(&now, k);
+}
+
+int weft_disposition_is_installed(enum weft_kept which)
+{
+	return is_in_place(&kept[which]);
 }
 
 void weft_disposition_renew(void)
 {
-	struct sigaction now;
 	uint64_t old = disposition_lock();
 
-	for (struct kept *k = kept; k < kept + WEFT_KEPT_COUNT; k++) {
-		if (!k->signo || weft_real_sigaction(k->signo, NULL, &now) ||
-		    !disposition_is_ours(&now, k))
-			continue;
-		install_ours(k, &k->copies[k->version & 1]);
-	}
+	for (struct kept *k = kept; k < kept + WEFT_KEPT_COUNT; k++)
+		if (is_in_place(k))
+			install_ours(k, &k->copies[k->version & 1]);
 	disposition_unlock(old);
 }
 
@@ -312,13 +313,12 @@ static void disposition_restore(struct kept *k, int (*ours)(const siginfo_t *))
 void weft_disposition_uninstall(enum weft_kept which, int (*ours)(const siginfo_t *))
 {
 	struct kept *k = &kept[which];
-	struct sigaction now;
 	uint64_t old;
 
 	weft_altstack_end((int)which);
 	old = disposition_lock();
 	/* If somebody has replaced our action without our hooks, theirs stays. */
-	if (k->signo && !weft_real_sigaction(k->signo, NULL, &now) && disposition_is_ours(&now, k))
+	if (is_in_place(k))
 		disposition_restore(k, ours);
 	store_release(&k->signo, 0);
 	disposition_unlock(old);

@@ -23,8 +23,9 @@ enum weft_kept {
 typedef void weft_handler_fn(int signo, siginfo_t *info, void *ucontext);
 
 /* 0, also if it is installed already; -EBUSY: another signal is kept under @which; -EINVAL. */
-void weft_disposition_renew(void); /* installs it again, with up-to-date flags */
 int weft_disposition_install(enum weft_kept which, int signo, weft_handler_fn *handler);
+
+void weft_disposition_renew(void); /* installs ours again, with up-to-date flags */
 
 /*
  * Installs the program's own action again. Pending signals of ours, as told by @ours, are discarded

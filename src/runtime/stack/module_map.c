@@ -54,18 +54,18 @@ static uint64_t salt_of(uint64_t session_id, uint32_t number)
 int weft_map_open(struct map_view *view)
 {
 	uint64_t at = load_acquire(&weft_rt.header->map_current);
-	uint64_t room = at - weft_rt.map_offset;
+	uint64_t room = at - weft_layout.map_offset;
 
 	if (at == 0 || !weft_tables.base)
 		return 0;
-	if (at % 8 || at < weft_rt.map_offset || room > weft_rt.map_bytes ||
-	    weft_rt.map_bytes - room < sizeof(*view->snapshot))
+	if (at % 8 || at < weft_layout.map_offset || room > weft_layout.map_bytes ||
+	    weft_layout.map_bytes - room < sizeof(*view->snapshot))
 		return 0;
-	room = weft_rt.map_bytes - room - sizeof(*view->snapshot);
+	room = weft_layout.map_bytes - room - sizeof(*view->snapshot);
 	view->snapshot = (const struct weft_map_snapshot *)(const void *)(weft_rt.base + at);
 	view->number = load_acquire(&view->snapshot->number);
 	view->count = load_relaxed(&view->snapshot->count);
-	view->salt = salt_of(weft_rt.session_id, view->number);
+	view->salt = salt_of(weft_layout.session_id, view->number);
 	view->epoch = load_relaxed(&view->snapshot->epoch);
 	view->miss = MAP_FOUND;
 	return (view->number & WEFT_MAP_NUMBER_BITS) != 0 && view->count <= WEFT_MAP_MODULES_MAX &&

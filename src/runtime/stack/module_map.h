@@ -24,7 +24,7 @@
 
 #include <weft/abi/module_map.h>
 
-#include "runtime/stack/tables.h"
+#include "base/atomic.h"
 #include "unwind/rules.h"
 
 #define RULE_CACHE_BITS 12
@@ -40,6 +40,33 @@ _Static_assert(WEFT_TABLES_BYTES / sizeof(struct unwind_rule) == UINT64_C(1) << 
 #pragma GCC visibility push(hidden) /* no detour by the global offset table */
 extern uint64_t weft_rule_cache[1 << RULE_CACHE_BITS];
 #pragma GCC visibility pop
+
+/* tables.c: the unwind tables in the target. Async-signal-safe. */
+struct weft_tables {
+	const uint8_t *base; /* NULL: no tables */
+	uint64_t bytes;      /* reserved; under RLIMIT_AS less than the memfd has */
+	uint64_t open;       /* readable bytes from the start; only grows */
+};
+
+#pragma GCC visibility push(hidden)
+extern struct weft_tables weft_tables;
+#pragma GCC visibility pop
+
+/*
+ * Maps the memfd that came with the session; a mapping of the same file is kept, another one
+ * replaced. Called before handlers walk. 0; on -errno an earlier mapping may be gone.
+ */
+int weft_tables_map(int fd, uint64_t bytes);
+void weft_tables_forget(void);
+
+/* Makes the first @bytes readable: 0, or -ERANGE if there are fewer. One counted mprotect. */
+int weft_tables_open(uint64_t bytes);
+void weft_tables_open_all(void); /* all that is in use now */
+
+static inline int weft_tables_are_open(uint64_t bytes)
+{
+	return bytes <= load_acquire(&weft_tables.open);
+}
 
 enum map_miss { MAP_FOUND = 0, MAP_NO_MODULE, MAP_NO_TABLE, MAP_CHANGED };
 

@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <sys/uio.h>
 
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/registers.h"
 

@@ -12,7 +12,6 @@
  */
 #include "runtime/stack/stack.h"
 
-#include "runtime/core/runtime.h"
 #include "runtime/sample/registers.h"
 #include "runtime/stack/module_map.h"
 #include "unwind/walk_body.h"

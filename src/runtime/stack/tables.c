@@ -7,9 +7,7 @@
  *
  * Any failure leaves the process without tables: its stacks are copied, not walked.
  */
-#include "runtime/stack/tables.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

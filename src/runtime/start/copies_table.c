@@ -5,11 +5,11 @@
  */
 #include "runtime/start/start.h"
 
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 #include "runtime/event/event.h"
 #include "runtime/otel/otel_private.h"
 
@@ -88,6 +88,7 @@ int weft_copies_find_master(void)
 	other->otel_join(weft_otel_thread_distance());
 	weft_event_master = other->event;
 	weft_copies_follow(other);
-	weft_meet_forward(other->labels_join);
+	if (weft_meet_library)
+		other->labels_join(weft_meet_library);
 	return 1;
 }

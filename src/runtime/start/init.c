@@ -1,27 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libweft.so's beginning and end in a process. The order matters: libc's own functions, the fork
- * guard, the session, the main thread's slot, the loaded modules; and the engine (engine.h) only
+ * guard, the session, the main thread's slot, the loaded modules; and the engine (engine.c) only
  * after these, if a collector records. Whatever fails is left out; the program never notices.
  */
 #include <stdlib.h>
 
 #include <weft/abi/rendezvous.h>
 
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/customlabels_meet.h"
-#include "runtime/core/hook_groups.h"
 #include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
-#include "runtime/hooks/environment.h"
+#include "runtime/hooks/hooks.h"
 #include "runtime/hooks/patch.h"
-#include "runtime/sample/attach.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/join.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/prime.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 #include "runtime/stack/module_map.h"
 #include "runtime/start/start.h"
 

@@ -4,7 +4,7 @@
  * (preloaded by `weft record`); else it makes a session that any reader outside can find.
  */
 
-#include "runtime/context/publish.h"
+#include "runtime/context/context.h"
 #include "runtime/core/customlabels_meet.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"

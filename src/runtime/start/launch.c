@@ -30,9 +30,8 @@
 #include <unistd.h>
 
 #include "runtime/core/real.h"
-#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/join.h"
+#include "runtime/sample/sample.h"
 
 #ifndef WEFT_BINDIR
 #define WEFT_BINDIR "/usr/local/bin"
@@ -92,15 +91,12 @@ static int make_rendezvous(char *path, size_t room)
 {
 	const char *base = secure_getenv("WEFT_DIR");
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
+	int is_given = base && *base, bytes;
 	char folder[80];
-	int bytes;
 
-	if (base && *base)
-		bytes = snprintf(folder, sizeof(folder), "%s/XXXXXX", base);
-	else if (runtime && *runtime && !access(runtime, W_OK))
-		bytes = snprintf(folder, sizeof(folder), "%s/weft-XXXXXX", runtime);
-	else
-		bytes = snprintf(folder, sizeof(folder), "/tmp/weft-XXXXXX");
+	if (!is_given)
+		base = runtime && *runtime && !access(runtime, W_OK) ? runtime : "/tmp";
+	bytes = snprintf(folder, sizeof(folder), "%s/%sXXXXXX", base, is_given ? "" : "weft-");
 	if (bytes < 0 || (size_t)bytes >= sizeof(folder))
 		return -ENAMETOOLONG;
 	if (!mkdtemp(folder))

@@ -2,10 +2,9 @@
 /* The parts that act when slots, sessions and forks begin or end, lowest room first. */
 #include "runtime/start/start.h"
 
+#include "runtime/context/context.h"
 #include "runtime/context/labels.h"
-#include "runtime/context/publish.h"
-#include "runtime/core/part.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 
 static const struct weft_part context = {
 	.copy = weft_context_copy,

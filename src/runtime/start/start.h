@@ -15,7 +15,7 @@
 #ifndef WEFT_RUNTIME_START_ROOM_H
 #define WEFT_RUNTIME_START_ROOM_H
 
-/* First thing in the constructor: from now on parts are called (core/part.h). */
+/* First thing in the constructor: from now on parts are called (struct weft_part). */
 void weft_parts_begin(void);
 
 /* In the constructor. 1: another copy has begun already, and is this one's master. */

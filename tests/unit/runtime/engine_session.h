@@ -19,8 +19,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/prime.h"
+#include "runtime/sample/sample.h"
 #include "unit.h"
 
 #define SLOTS 256

@@ -30,7 +30,7 @@ static inline void record(enum weft_run_state state)
 static inline void set_text(const char *lines)
 {
 	struct weft_event_text *text =
-		(void *)(weft_rt.base + weft_rt.event_area_offset + WEFT_EVENT_ROWS_BYTES);
+		(void *)(weft_rt.base + weft_layout.event_area_offset + WEFT_EVENT_ROWS_BYTES);
 
 	if (mprotect(text, WEFT_EVENT_TEXT_BYTES, PROT_READ | PROT_WRITE))
 		abort();
@@ -53,7 +53,8 @@ static inline void events_begin(struct weft_slot *slot, struct ring_reader *read
 	memset(slot->counters, 0, sizeof(slot->counters));
 	slot->events.commits = slot->events.open_contexts = 0;
 	ring_reader_open(reader, &slot->events_p, &slot->events_c,
-			 (const uint8_t *)slot + weft_rt.events_offset, weft_rt.events_bytes);
+			 (const uint8_t *)slot + weft_layout.events_offset,
+			 weft_layout.events_bytes);
 }
 
 static inline uint64_t value_at(unsigned int index)

@@ -20,6 +20,7 @@ uint8_t *fake_tables;
 uint64_t fake_used;
 
 static struct weft_rt own;
+static struct weft_session_header own_layout;
 
 int fake_tables_file(enum fake_flaw flaw, uint8_t **mapping)
 {
@@ -48,13 +49,14 @@ void fake_begin(void)
 	int fd;
 
 	own = weft_rt;
+	own_layout = weft_layout;
 	memset(&fake, 0, sizeof(fake));
 	weft_rt.base = (uint8_t *)&fake;
 	weft_rt.header = &fake.header;
-	weft_rt.map_offset = (uint64_t)(fake.map - (uint8_t *)&fake);
-	weft_rt.map_bytes = sizeof(fake.map);
+	weft_layout.map_offset = (uint64_t)(fake.map - (uint8_t *)&fake);
+	weft_layout.map_bytes = sizeof(fake.map);
 	weft_rt.total_bytes = sizeof(fake);
-	weft_rt.session_id = UINT64_C(0x1234567890ABCDEF);
+	weft_layout.session_id = UINT64_C(0x1234567890ABCDEF);
 	fake_used = WEFT_TABLES_FIRST;
 	fake.header.tables_used = fake_used;
 	fd = fake_tables_file(FAKE_SOUND, &fake_tables);
@@ -68,6 +70,7 @@ void fake_end(void)
 	weft_tables_forget();
 	munmap(fake_tables, FAKE_TABLES_BYTES);
 	weft_rt = own;
+	weft_layout = own_layout;
 }
 
 uint64_t fake_put_table(const struct unwind_table *table)
@@ -102,5 +105,6 @@ void fake_publish(uint64_t place, uint32_t number, const struct weft_map_module 
 	__atomic_store_n(&to->count, count, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->number, number, __ATOMIC_RELEASE);
 	__atomic_store_n(&fake.header.map_number, number, __ATOMIC_RELAXED);
-	__atomic_store_n(&fake.header.map_current, weft_rt.map_offset + place, __ATOMIC_RELEASE);
+	__atomic_store_n(&fake.header.map_current, weft_layout.map_offset + place,
+			 __ATOMIC_RELEASE);
 }

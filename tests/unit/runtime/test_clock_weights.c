@@ -7,7 +7,7 @@
 #include "runtime/sample/clock.h"
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/kernel_time.h"
-#include "runtime/sample/pace.h"
+#include "runtime/sample/sample.h"
 #include "unit.h"
 
 #define MS UINT64_C(1000000)

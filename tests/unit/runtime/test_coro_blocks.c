@@ -15,7 +15,7 @@
 
 #include "children.h"
 #include "coro_acts.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 #include "unit.h"
 
 #define WORKERS 4

@@ -21,7 +21,7 @@
 #include "children.h"
 #include "coro_acts.h"
 #include "runtime/core/label_store.h"
-#include "runtime/coro/coro_carry.h"
+#include "runtime/coro/coro.h"
 #include "unit.h"
 
 extern __thread struct weft_otel_record *otel_thread_ctx_v1;

@@ -21,8 +21,7 @@
 #include "runtime/core/real.h"
 #include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
-#include "runtime/sample/engine.h"
-#include "runtime/sample/sampler.h"
+#include "runtime/sample/sample.h"
 
 /* ---- the program's own signals */
 

@@ -172,7 +172,7 @@ static void stacks_leave_room_for_events(void **state)
 			least = room_given < least ? room_given : least;
 	} while (slot->events_p.head != before);
 	assert_true(least < first);
-	assert_true(weft_rt.events_bytes - used < 2 * sizeof(taken.r) + 2 * most);
+	assert_true(weft_layout.events_bytes - used < 2 * sizeof(taken.r) + 2 * most);
 	while (take())
 		;
 	assert_int_equal(slot->counters[WEFT_COUNTER_EVENTS_WRITTEN], kept + 1);

@@ -30,7 +30,7 @@ static uint64_t refused(void)
 
 static const struct weft_log_record *last_record(void)
 {
-	const uint8_t *at = weft_rt.base + weft_rt.dict_offset;
+	const uint8_t *at = weft_rt.base + weft_layout.dict_offset;
 	const uint8_t *end = at + weft_rt.header->dict_head;
 	const struct weft_log_record *last = NULL;
 
@@ -314,7 +314,7 @@ static void nothing_is_on_while_nothing_is_recorded(void **state)
 static void a_text_that_is_being_written_is_passed_by_in_the_end(void **state)
 {
 	struct weft_event_text *text =
-		(void *)(weft_rt.base + weft_rt.event_area_offset + WEFT_EVENT_ROWS_BYTES);
+		(void *)(weft_rt.base + weft_layout.event_area_offset + WEFT_EVENT_ROWS_BYTES);
 	struct weft_event_type type = {.flags = 0};
 
 	(void)state;
@@ -403,7 +403,7 @@ static int be_child(const struct weft_event_row *row)
 	/* What is stored where the types look is the session's. */
 	weft_event_rows[1].rsv = 77;
 	if (((const struct weft_event_row *)(const void *)(weft_rt.base +
-							   weft_rt.event_area_offset))[1]
+							   weft_layout.event_area_offset))[1]
 		    .rsv != 77)
 		return 5;
 	return 0;

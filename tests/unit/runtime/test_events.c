@@ -212,8 +212,8 @@ static void many_long_strings_find_room(void **state)
 	for (int i = 0; i < 20; i++) {
 		assert_int_equal(weft_event_put_now(&type, values, WEFT_EVENT_FIELDS_MAX), 1);
 		bytes = take();
-		assert_true(bytes > (int)(weft_rt.events_bytes / 5));
-		assert_true(bytes <= (int)(weft_rt.events_bytes / 2));
+		assert_true(bytes > (int)(weft_layout.events_bytes / 5));
+		assert_true(bytes <= (int)(weft_layout.events_bytes / 2));
 	}
 	assert_int_equal(taken.r.record.flags, WEFT_EVENT_CUT_STRING);
 }
@@ -604,7 +604,7 @@ static void a_span_of_which_nothing_is_told_sets_ids(void **state)
 
 static void what_finds_no_room_is_counted_and_triggers_nothing(void **state)
 {
-	uint64_t kept = 0, tried = weft_rt.events_bytes / (sizeof(taken.r) + 16) + 10;
+	uint64_t kept = 0, tried = weft_layout.events_bytes / (sizeof(taken.r) + 16) + 10;
 
 	(void)state;
 	for (uint64_t i = 0; i < tried; i++)

@@ -240,8 +240,8 @@ static void begin_run(const char *letters, char of_regular, const char *program)
 	for (int i = 0; i < 2; i++) {
 		memset(&slots[i]->context, 0, sizeof(slots[i]->context));
 		ring_reader_open(&readers[i], &slots[i]->events_p, &slots[i]->events_c,
-				 (const uint8_t *)slots[i] + weft_rt.events_offset,
-				 weft_rt.events_bytes);
+				 (const uint8_t *)slots[i] + weft_layout.events_offset,
+				 weft_layout.events_bytes);
 		ring_reader_skip_to_head(&readers[i], slots[i]->events_p.head);
 		ring_reader_release(&readers[i]);
 	}

@@ -170,8 +170,8 @@ static void open_workers(void)
 		while (!__atomic_load_n(&w->is_ready, __ATOMIC_ACQUIRE))
 			sched_yield();
 		ring_reader_open(&w->reader, &w->slot->events_p, &w->slot->events_c,
-				 (const uint8_t *)w->slot + weft_rt.events_offset,
-				 weft_rt.events_bytes);
+				 (const uint8_t *)w->slot + weft_layout.events_offset,
+				 weft_layout.events_bytes);
 	}
 }
 

@@ -202,7 +202,7 @@ static void test_other_sessions_are_missed(void **state)
 	setup(&seed);
 	assert_true(weft_map_open(&one));
 	assert_true(weft_map_rule(&one, modules[0].start, &rule));
-	weft_rt.session_id++;
+	weft_layout.session_id++;
 	assert_true(weft_map_open(&two));
 	assert_int_equal(two.number, one.number);
 	assert_int_not_equal(two.salt, one.salt);
@@ -222,12 +222,12 @@ static void expect_no_map(uint64_t current)
 static void test_no_map(void **state)
 {
 	struct weft_map_snapshot *snapshot = (void *)fake.map;
-	uint64_t seed = 5, map = weft_rt.map_offset;
+	uint64_t seed = 5, map = weft_layout.map_offset;
 	struct map_view view;
 
 	(void)state;
 	setup(&seed);
-	map = weft_rt.map_offset;
+	map = weft_layout.map_offset;
 	expect_no_map(0);
 	expect_no_map(8);
 	expect_no_map(map - 8);

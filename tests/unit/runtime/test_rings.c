@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/ring_consumer.h"
-#include "runtime/core/ring.h"
+#include "runtime/core/ring_append.h"
 #include "unit.h"
 
 #define RING 4096
@@ -70,13 +70,28 @@ static uint32_t make_payload(uint8_t *out, uint64_t number)
 	return bytes;
 }
 
+static __attribute__((noinline)) enum weft_ring_result append_bytes(const void *payload,
+								    uint32_t bytes, uint64_t now_ns)
+{
+	const struct weft_record header = {.type = WEFT_RECORD_EVENT};
+	struct ring_append a = {.ring = &ring,
+				.frame = (uint64_t)(uintptr_t)__builtin_frame_address(0)};
+	uint32_t all = (uint32_t)sizeof(header) + ((bytes + 7) & ~7u);
+	struct weft_record *to = ring_append_open(&a, all, now_ns);
+
+	if (to) {
+		to->generation = to->rsv = 0;
+		memcpy(to + 1, payload, bytes);
+		ring_append_close(&a, to, &header, all);
+	}
+	return a.result;
+}
+
 static enum weft_ring_result append_at(uint64_t number, uint64_t now_ns)
 {
-	struct weft_record header = {.type = WEFT_RECORD_EVENT};
 	uint8_t payload[256];
-	uint32_t bytes = make_payload(payload, number);
 
-	return weft_ring_append(&ring, &header, payload, bytes, now_ns);
+	return append_bytes(payload, make_payload(payload, number), now_ns);
 }
 
 static enum weft_ring_result append(uint64_t number)
@@ -223,9 +238,7 @@ static void set_trap(void (*then)(void))
 
 static enum weft_ring_result append_into_trap(void)
 {
-	struct weft_record header = {.type = WEFT_RECORD_EVENT};
-
-	return weft_ring_append(&ring, &header, trap + 4096 - 32, 96, 5);
+	return append_bytes(trap + 4096 - 32, 96, 5);
 }
 
 static void takes_over_after_a_second(void)

@@ -12,7 +12,7 @@
 #include <weft/labels.h>
 
 #include "base/ring_consumer.h"
-#include "runtime/coro/coro_switch.h"
+#include "runtime/coro/coro.h"
 #include "unit.h"
 
 static struct ring_reader reader;
@@ -45,7 +45,8 @@ static int begin(void **state)
 	memset(&slot->events_c, 0, sizeof(slot->events_c));
 	memset(slot->counters, 0, sizeof(slot->counters));
 	ring_reader_open(&reader, &slot->events_p, &slot->events_c,
-			 (const uint8_t *)slot + weft_rt.events_offset, weft_rt.events_bytes);
+			 (const uint8_t *)slot + weft_layout.events_offset,
+			 weft_layout.events_bytes);
 	return 0;
 }
 
@@ -69,7 +70,7 @@ static void put(uint64_t id)
 	const struct weft_switch interval = {
 		.begin_ns = id, .end_ns = id + 5, .coroutine = id, .flags = WEFT_SWITCH_RUN};
 
-	weft_switch_put(weft_thread_own_slot(), &interval);
+	weft_switch_put(weft_thread_own_slot(), &interval, NULL);
 }
 
 /* attempted = written + lost by cause */
@@ -88,7 +89,7 @@ static void nothing_is_written_without_a_recording(void **state)
 	(void)state;
 	for (int run = WEFT_RUN_IDLE; run <= WEFT_RUN_CLOSED; run++) {
 		record((enum weft_run_state)run);
-		weft_switch_wait(slot, &coro, 20);
+		weft_switch_wait(slot, &coro, 20, NULL);
 		weft_switch_run(slot, &coro, 20, 0, NULL);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(take() != 0, run == WEFT_RUN_RECORDING);
@@ -103,7 +104,7 @@ static void a_wait_knows_its_begin_and_its_wake(void **state)
 
 	(void)state;
 	coro.state = WEFT_CTP_CREATED;
-	weft_switch_wait(slot, &coro, 130);
+	weft_switch_wait(slot, &coro, 130, NULL);
 	assert_int_equal(take(), sizeof(taken.r));
 	assert_int_equal(taken.r.record.type, WEFT_RECORD_SWITCH);
 	assert_int_equal(taken.r.record.flags, WEFT_SWITCH_FIRST);
@@ -114,17 +115,17 @@ static void a_wait_knows_its_begin_and_its_wake(void **state)
 	assert_int_equal(taken.r.addr, 0); /* it has suspended nowhere yet */
 	coro.state = WEFT_CTP_READY;
 	coro.woken_ns = 120;
-	weft_switch_wait(slot, &coro, 130);
+	weft_switch_wait(slot, &coro, 130, NULL);
 	take();
 	assert_int_equal(taken.r.record.flags, WEFT_SWITCH_WOKEN);
 	assert_int_equal(taken.r.woken_ns, 120);
 	assert_int_equal(taken.r.addr, 0xabc);
 	coro.woken_ns = 99; /* of the wait before */
-	weft_switch_wait(slot, &coro, 130);
+	weft_switch_wait(slot, &coro, 130, NULL);
 	take();
 	assert_int_equal(taken.r.record.flags, 0);
 	assert_int_equal(taken.r.woken_ns, 0);
-	weft_switch_wait(slot, &coro, 90); /* time does not go back */
+	weft_switch_wait(slot, &coro, 90, NULL); /* time does not go back */
 	take();
 	assert_int_equal(taken.r.end_ns, 100);
 }
@@ -229,7 +230,7 @@ static void labels_stand_behind(void **state)
 
 static void what_finds_no_room_is_counted(void **state)
 {
-	uint64_t fit = weft_rt.events_bytes / sizeof(taken.r), seen = 0;
+	uint64_t fit = weft_layout.events_bytes / sizeof(taken.r), seen = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < fit + 10; i++)
@@ -252,7 +253,7 @@ static void without_a_slot_it_is_counted_in_the_header(void **state)
 	uint64_t before = counters[WEFT_COUNTER_EVENTS_NO_SLOT];
 
 	(void)state;
-	weft_switch_put(NULL, &interval);
+	weft_switch_put(NULL, &interval, NULL);
 	assert_int_equal(counters[WEFT_COUNTER_EVENTS_NO_SLOT], before + 1);
 }
 
