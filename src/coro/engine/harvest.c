@@ -109,17 +109,16 @@ void coro_harvest_free(struct coro_harvest *h)
 
 static void harvest_list(struct coro_harvest *h, uint32_t index)
 {
-	uint32_t *bigger;
+	uint32_t *one;
 
 	if (h->cursors[index].is_listed)
 		return;
-	bigger = array_grown(h->listed, h->listed_count + 1, &h->listed_room, sizeof(*h->listed));
-	if (!bigger) {
+	one = array_add(&h->listed, &h->listed_count, &h->listed_room, sizeof(*one));
+	if (!one) {
 		h->failed = -ENOMEM;
 		return;
 	}
-	h->listed = bigger;
-	h->listed[h->listed_count++] = index;
+	*one = index;
 	h->cursors[index].is_listed = 1;
 }
 
@@ -137,15 +136,14 @@ static void harvest_take(void *arg, const struct coro_event *event)
 {
 	struct coro_harvest *h = arg;
 	struct coro_batch *b = h->batch;
-	struct coro_event *grown = array_grown(b->events, b->count + 1, &b->room, sizeof(*grown));
+	struct coro_event *one = array_add(&b->events, &b->count, &b->room, sizeof(*one));
 
-	if (!grown) {
+	if (!one) {
 		h->failed = -ENOMEM;
 		coro_harvest_give_up(h, event, 1);
 		return;
 	}
-	b->events = grown;
-	grown[b->count++] = *event;
+	*one = *event;
 	h->taken++;
 	if (event->pid == h->last_pid || !event->pid)
 		return;
@@ -157,15 +155,13 @@ static void harvest_take_death(void *arg, const struct coro_death *death)
 {
 	struct coro_harvest *h = arg;
 	struct coro_batch *b = h->batch;
-	struct coro_batch_death *grown =
-		array_grown(b->deaths, b->death_count + 1, &b->death_room, sizeof(*grown));
+	struct coro_batch_death *one =
+		array_add(&b->deaths, &b->death_count, &b->death_room, sizeof(*one));
 
-	if (!grown) {
+	if (one)
+		*one = (struct coro_batch_death){b->count, *death};
+	else
 		h->failed = -ENOMEM;
-		return;
-	}
-	b->deaths = grown;
-	grown[b->death_count++] = (struct coro_batch_death){b->count, *death};
 }
 
 void coro_harvest_tell_deaths(struct coro_harvest *h)

@@ -103,16 +103,10 @@ int tracees_arm(struct tracees *t, uint64_t ns)
 
 static struct tracee *tracees_place(struct tracees *t)
 {
-	struct tracee *bigger;
-
 	for (size_t i = 0; i < t->count; i++)
 		if (!t->tracee[i].is_used)
 			return &t->tracee[i];
-	bigger = array_grown(t->tracee, t->count + 1, &t->room, sizeof(*bigger));
-	if (!bigger)
-		return NULL;
-	t->tracee = bigger;
-	return &t->tracee[t->count++];
+	return array_add(&t->tracee, &t->count, &t->room, sizeof(*t->tracee));
 }
 
 /* Its own pid for itself; of a process that is gone already, ours. */

@@ -46,17 +46,6 @@ struct coro_names *coro_names_new(void)
 	return calloc(1, sizeof(struct coro_names));
 }
 
-static void forget_said(struct coro_names *n)
-{
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *kept;
-
-	while (n->said && map_next(n->said, &cursor, &key, &bytes, &kept))
-		free((void *)(uintptr_t)*kept);
-	map_free(n->said);
-}
-
 void coro_names_free(struct coro_names *n)
 {
 	if (!n)
@@ -65,7 +54,7 @@ void coro_names_free(struct coro_names *n)
 		free(n->files[i].path);
 		elf_module_free(n->files[i].module);
 	}
-	forget_said(n);
+	map_free_values(n->said, free);
 	free(n->files);
 	free(n->mappings);
 	free(n);
@@ -93,30 +82,27 @@ static const char *said(const struct coro_names *n, uint64_t address)
 
 static int file_add(struct coro_names *n, const char *path, uint32_t pid, size_t *index)
 {
-	struct file *grown;
+	struct file one = {.pid = pid}, *added;
 
 	for (*index = 0; *index < n->file_count; ++*index)
 		if (!strcmp(n->files[*index].path, path))
 			return 0;
-	grown = array_grown(n->files, n->file_count + 1, &n->file_room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	n->files = grown;
-	n->files[n->file_count] = (struct file){.path = strdup(path), .pid = pid};
-	if (!n->files[n->file_count].path)
-		return -ENOMEM;
-	n->file_count++;
-	return 0;
+	one.path = strdup(path);
+	added = one.path ? array_add(&n->files, &n->file_count, &n->file_room, sizeof(one)) : NULL;
+	if (added)
+		*added = one;
+	else
+		free(one.path);
+	return added ? 0 : -ENOMEM;
 }
 
 static int mapping_add(struct coro_names *n, const struct mapping *m)
 {
-	struct mapping *grown = array_grown(n->mappings, n->count + 1, &n->room, sizeof(*grown));
+	struct mapping *one = array_add(&n->mappings, &n->count, &n->room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	n->mappings = grown;
-	n->mappings[n->count++] = *m;
+	*one = *m;
 	n->is_sorted = 0;
 	return 0;
 }

@@ -17,24 +17,22 @@
 
 struct coro_group *coro_groups_get(struct coro_groups *g, const void *key, size_t bytes)
 {
-	struct coro_group *grown;
+	struct coro_group *one;
 	uint64_t *index;
-	int fresh;
 
 	if (!g->index)
 		g->index = map_new();
-	index = g->index ? map_put(g->index, key, bytes, &fresh) : NULL;
+	index = g->index ? map_put(g->index, key, bytes, NULL) : NULL;
 	if (!index)
 		return NULL;
 	if (*index)
 		return &g->group[*index - 1];
-	grown = array_grown(g->group, g->count + 1, &g->room, sizeof(*grown));
-	if (!grown)
+	one = array_add(&g->group, &g->count, &g->room, sizeof(*one));
+	if (!one)
 		return NULL;
-	g->group = grown;
-	memset(&grown[g->count], 0, sizeof(*grown));
-	*index = ++g->count;
-	return &grown[g->count - 1];
+	memset(one, 0, sizeof(*one));
+	*index = g->count;
+	return one;
 }
 
 static void groups_free(struct coro_groups *g)

@@ -47,13 +47,11 @@ struct coro_timeline {
 
 static int add_step(struct coro_timeline *t, uint64_t ns, enum coro_counter counter, int64_t by)
 {
-	struct step *grown =
-		array_grown(t->steps, t->step_count + 1, &t->step_room, sizeof(*t->steps));
+	struct step *one = array_add(&t->steps, &t->step_count, &t->step_room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	t->steps = grown;
-	t->steps[t->step_count++] = (struct step){ns, by * CORO_COUNTERS + (int64_t)counter};
+	*one = (struct step){ns, by * CORO_COUNTERS + (int64_t)counter};
 	return 0;
 }
 
@@ -74,14 +72,13 @@ static int thread_index(struct coro_timeline *t, uint32_t pid, uint64_t tid, uin
 	if (!found)
 		return -ENOMEM;
 	if (fresh) {
-		struct coro_thread *grown = array_grown(t->threads, t->thread_count + 1,
-							&t->thread_room, sizeof(*t->threads));
+		struct coro_thread *one =
+			array_add(&t->threads, &t->thread_count, &t->thread_room, sizeof(*one));
 
-		if (!grown)
+		if (!one)
 			return -ENOMEM;
-		t->threads = grown;
-		*found = t->thread_count;
-		t->threads[t->thread_count++] = (struct coro_thread){tid, pid};
+		*found = t->thread_count - 1;
+		*one = (struct coro_thread){tid, pid};
 	}
 	*index = (uint32_t)*found;
 	return 0;
@@ -100,13 +97,12 @@ static int context_index(struct coro_timeline *t, const struct coro_life *life, 
 	if (!found)
 		return -ENOMEM;
 	if (fresh) {
-		struct weft_ctp_context_prefix *grown = array_grown(
-			t->contexts, t->context_count + 1, &t->context_room, sizeof(*t->contexts));
+		struct weft_ctp_context_prefix *one =
+			array_add(&t->contexts, &t->context_count, &t->context_room, sizeof(*one));
 
-		if (!grown)
+		if (!one)
 			return -ENOMEM;
-		t->contexts = grown;
-		t->contexts[t->context_count++] = *p;
+		*one = *p;
 		*found = t->context_count;
 	}
 	*index = (uint32_t)*found;

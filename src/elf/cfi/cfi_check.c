@@ -111,18 +111,17 @@ static uint8_t *writable(const struct checker *c, const uint8_t *at)
 static int add_cie(struct checker *c, Dwarf_Off offset, const Dwarf_CIE *cie)
 {
 	int encoding = pointer_encoding(cie);
-	struct cie *cies;
+	struct cie *one;
 
 	if (encoding < 0 || (encoding & ~0x1f) != 0 || pointer_width((unsigned int)encoding) == 0)
 		return 0;
 	if (!cfi_program_is_sound(writable(c, cie->initial_instructions),
 				  cie->initial_instructions_end, c->section->machine))
 		return 0;
-	cies = array_grown(c->cies, c->cie_count + 1, &c->cie_room, sizeof(*cies));
-	if (!cies)
+	one = array_add(&c->cies, &c->cie_count, &c->cie_room, sizeof(*one));
+	if (!one)
 		return -ENOMEM;
-	c->cies = cies;
-	c->cies[c->cie_count++] = (struct cie){
+	*one = (struct cie){
 		.offset = offset,
 		.program_bytes =
 			(uint32_t)(cie->initial_instructions_end - cie->initial_instructions),
@@ -197,17 +196,16 @@ static int add_fde(struct checker *c, Dwarf_Off offset, Dwarf_Off next, const Dw
 {
 	const struct cie *cie = find_cie(c, fde->CIE_pointer);
 	struct cfi_section *s = c->section;
-	struct cfi_span span, *spans;
+	struct cfi_span span, *one;
 
 	if (!cie || !fde_is_sound(c, fde, cie, &span)) {
 		s->rejected++;
 		return neutralise(c, offset, next) ? 0 : -EINVAL;
 	}
-	spans = array_grown(s->spans, s->span_count + 1, &c->span_room, sizeof(span));
-	if (!spans)
+	one = array_add(&s->spans, &s->span_count, &c->span_room, sizeof(span));
+	if (!one)
 		return -ENOMEM;
-	s->spans = spans;
-	s->spans[s->span_count++] = span;
+	*one = span;
 	return 0;
 }
 

@@ -48,12 +48,11 @@ struct loader {
 
 static int names_add_entry(struct elf_names *n, const struct entry *entry)
 {
-	struct entry *bigger = array_grown(n->entries, n->count + 1, &n->room, sizeof(*bigger));
+	struct entry *one = array_add(&n->entries, &n->count, &n->room, sizeof(*one));
 
-	if (!bigger)
+	if (!one)
 		return -ENOMEM;
-	n->entries = bigger;
-	n->entries[n->count++] = *entry;
+	*one = *entry;
 	return 0;
 }
 

@@ -48,13 +48,12 @@ static int read_start(const struct target *t, uint64_t *start)
 
 static int add_mapping(struct target *t, const struct proc_map *m)
 {
-	struct proc_map *more = array_grown(t->mappings, t->mapping_count + 1, &t->mapping_room,
-					    sizeof(*t->mappings));
+	struct proc_map *one =
+		array_add(&t->mappings, &t->mapping_count, &t->mapping_room, sizeof(*one));
 
-	if (!more)
+	if (!one)
 		return -ENOMEM;
-	t->mappings = more;
-	t->mappings[t->mapping_count++] = *m;
+	*one = *m;
 	return 0;
 }
 
