@@ -98,8 +98,11 @@ int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void
 	if (!f)
 		return -errno;
 	while (rc == 0 && (bytes = getline(&line, &room, f)) > 0) {
-		if (proc_map_parse(line, (size_t)bytes - (line[bytes - 1] == '\n'), &map))
+		if (line[bytes - 1] == '\n')
+			line[--bytes] = 0;
+		if (proc_map_parse(line, (size_t)bytes, &map))
 			continue;
+		map.line = line;
 		rc = each(arg, &map);
 		free(map.path);
 	}

@@ -59,7 +59,7 @@ int progress_create(struct progress *p, const char *shm_path, const struct coro_
 	return 0;
 }
 
-static int progress_check(const struct progress *p, int fd, const struct coro_shm *shm)
+static int progress_check(int fd, const struct coro_shm *shm)
 {
 	struct progress_head head;
 	struct stat st;
@@ -70,7 +70,6 @@ static int progress_check(const struct progress *p, int fd, const struct coro_sh
 	    head.magic != PROGRESS_MAGIC || head.inode != shm->inode ||
 	    head.device != shm->device || head.stations < shm->count)
 		return -EBADMSG;
-	(void)p;
 	return 0;
 }
 
@@ -83,7 +82,7 @@ int progress_open(struct progress *p, const char *shm_path, const struct coro_sh
 	fd = open(p->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	rc = progress_check(p, fd, shm);
+	rc = progress_check(fd, shm);
 	if (!rc)
 		rc = progress_map(p, fd, shm->count);
 	close(fd);

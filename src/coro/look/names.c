@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 struct file {
@@ -122,12 +121,6 @@ static int names_add_map(struct coro_names *n, uint32_t pid, const struct proc_m
 	return rc;
 }
 
-static int is_file(const struct proc_map *map, dev_t device, ino_t inode)
-{
-	return map->inode == inode && map->device_major == major(device) &&
-	       map->device_minor == minor(device);
-}
-
 struct names_reading {
 	struct coro_names *names;
 	uint32_t pid;
@@ -140,7 +133,7 @@ static int names_read_map(void *arg, struct proc_map *map)
 {
 	struct names_reading *r = arg;
 
-	r->is_ours |= is_file(map, r->device, r->inode);
+	r->is_ours |= proc_map_is_of(map, r->device, r->inode);
 	return names_add_map(r->names, r->pid, map);
 }
 
