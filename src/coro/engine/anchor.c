@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/anchor.h"
 
+#include "base/atomic.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -53,15 +55,15 @@ static void anchor_publish(const struct anchor *a, const struct anchor_pair *bas
 			   uint64_t valid_ticks)
 {
 	struct weft_ctp_anchor *s = a->shared;
-	uint32_t seq = __atomic_load_n(&s->seq, __ATOMIC_RELAXED) | 1;
+	uint32_t seq = load_relaxed(&s->seq) | 1;
 
-	__atomic_store_n(&s->seq, seq, __ATOMIC_RELAXED);
+	store_relaxed(&s->seq, seq);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&s->base_tsc, base->tsc, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->base_ns, base->ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->mult, mult, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->valid_ticks, valid_ticks, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->seq, seq + 1, __ATOMIC_RELEASE);
+	store_relaxed(&s->base_tsc, base->tsc);
+	store_relaxed(&s->base_ns, base->ns);
+	store_relaxed(&s->mult, mult);
+	store_relaxed(&s->valid_ticks, valid_ticks);
+	store_release(&s->seq, seq + 1);
 }
 
 int anchor_open(struct anchor *a, struct weft_ctp_anchor *shared)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/engine.h"
 
+#include "base/atomic.h"
 #include "coro/engine/anchor.h"
 #include "coro/engine/engine_place.h"
 #include "coro/engine/harvest.h"
@@ -51,9 +52,9 @@ static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
 	struct weft_ctp_header *h = e->shm.header;
 
 	e->clocks_ns = now_ns;
-	__atomic_store_n(&h->real_ns, coro_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	store_relaxed(&h->real_ns, coro_clock_ns(CLOCK_REALTIME));
+	store_relaxed(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME));
+	store_relaxed(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC));
 }
 
 static int appear(void *arg)
@@ -71,10 +72,10 @@ static int appear(void *arg)
 	if (anchor_open(&e->anchor, &h->anchor))
 		features |= WEFT_CTP_ANCHOR;
 	tell_clocks(e, coro_clock_ns(CLOCK_MONOTONIC));
-	__atomic_store_n(&h->engine_pid, (int32_t)getpid(), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engine_epoch, epoch, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->features, features, __ATOMIC_RELEASE);
+	store_relaxed(&h->engine_pid, (int32_t)getpid());
+	store_relaxed(&h->engine_epoch, epoch);
+	store_relaxed(&h->tracer_sleeping, 0);
+	store_release(&h->features, features);
 	return 0;
 }
 
@@ -84,13 +85,13 @@ static int disappear(void *arg)
 	struct coro_engine *e = arg;
 	struct weft_ctp_header *h = e->shm.header;
 
-	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
+	store_relaxed(&h->tracer_sleeping, 0);
 	if (!e->shm.is_extended)
 		return 0;
 	anchor_stop(&e->anchor);
 	__atomic_fetch_and(&h->features, ~(uint32_t)WEFT_CTP_ANCHOR, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engine_epoch, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engine_pid, 0, __ATOMIC_RELAXED);
+	store_relaxed(&h->engine_epoch, 0);
+	store_relaxed(&h->engine_pid, 0);
 	return 0;
 }
 
@@ -102,7 +103,7 @@ static int keep_time(void *arg)
 	if (!e->shm.is_extended)
 		return 0;
 	anchor_update(&e->anchor);
-	__atomic_store_n(&e->shm.header->harvested_ns, now, __ATOMIC_RELAXED);
+	store_relaxed(&e->shm.header->harvested_ns, now);
 	if (now - e->clocks_ns >= CLOCKS_NS)
 		tell_clocks(e, now);
 	return 0;
@@ -401,7 +402,7 @@ static int64_t sweep_while_pressed(struct coro_engine *e)
 static void set_sleeping(struct coro_engine *e, uint32_t asleep)
 {
 	e->asleep = (int)asleep;
-	__atomic_store_n(&e->shm.header->tracer_sleeping, asleep, __ATOMIC_SEQ_CST);
+	store_seq_cst(&e->shm.header->tracer_sleeping, asleep);
 }
 
 static int wake(void *arg)

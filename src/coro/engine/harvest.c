@@ -7,6 +7,7 @@
 #include "coro/engine/harvest.h"
 
 #include "base/array.h"
+#include "base/atomic.h"
 #include "base/map.h"
 #include "coro/engine/anchor.h"
 #include "coro/engine/station.h"
@@ -234,7 +235,7 @@ static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
 	if (!h->shm->is_extended || !h->shm->is_writable || shift > 31)
 		return;
 	for (uint32_t w = 0; w < WEFT_CTP_DIRTY_WORDS; w++) {
-		uint64_t bits = __atomic_load_n(&words[w], __ATOMIC_RELAXED);
+		uint64_t bits = load_relaxed(&words[w]);
 
 		if (bits)
 			bits = __atomic_exchange_n(&words[w], 0, __ATOMIC_ACQ_REL);
@@ -349,9 +350,9 @@ int coro_harvest_each_pid(struct coro_harvest *h, int (*each)(void *arg, uint32_
 
 	for (uint32_t i = 0; i < allocated && !rc; i++) {
 		const struct weft_ctp_station *s = &h->shm->stations[i];
-		uint32_t pid = __atomic_load_n(&s->pid, __ATOMIC_RELAXED);
+		uint32_t pid = load_relaxed(&s->pid);
 
-		if (pid == last || __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED))
+		if (pid == last || load_relaxed(&s->is_dead))
 			continue;
 		last = pid;
 		rc = each(arg, pid);
@@ -369,33 +370,31 @@ static void harvest_give_back(const struct coro_shm *shm, uint32_t index)
 	uint8_t dead = WEFT_CTP_DEAD;
 	uint64_t *stack, head, top;
 
-	if (!__atomic_compare_exchange_n(&s->state, &dead, (uint8_t)WEFT_CTP_LISTED, 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!cas_acq_rel(&s->state, &dead, (uint8_t)WEFT_CTP_LISTED))
 		return;
 	do {
-		uint32_t turn = __atomic_load_n(&header->recycle_turn, __ATOMIC_RELAXED);
+		uint32_t turn = load_relaxed(&header->recycle_turn);
 
 		stack = &header->recycle[~turn & 1];
-		head = __atomic_load_n(stack, __ATOMIC_RELAXED);
-		__atomic_store_n(&s->next_dead, (uint32_t)head, __ATOMIC_RELAXED);
+		head = load_relaxed(stack);
+		store_relaxed(&s->next_dead, (uint32_t)head);
 		top = ((head >> 32) + 1) << 32 | (index + 1);
-	} while (!__atomic_compare_exchange_n(stack, &head, top, 0, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!cas_release(stack, &head, top));
 	__atomic_fetch_add(&header->recycle_count, 1, __ATOMIC_RELAXED);
 }
 
 /* Its coroutine was alive, and of the dead process; nobody else touches such a station. */
 static int is_to_bury(const struct weft_ctp_station *s, uint32_t pid, uint8_t *state)
 {
-	uint32_t generation = __atomic_load_n(&s->generation, __ATOMIC_ACQUIRE);
-	uint32_t of = __atomic_load_n(&s->pid, __ATOMIC_RELAXED);
-	uint8_t dead = __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED);
+	uint32_t generation = load_acquire(&s->generation);
+	uint32_t of = load_relaxed(&s->pid);
+	uint8_t dead = load_relaxed(&s->is_dead);
 
-	*state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+	*state = load_relaxed(&s->state);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return of == pid && !dead && !(generation & 1) &&
-	       __atomic_load_n(&s->generation, __ATOMIC_RELAXED) == generation &&
-	       *state >= WEFT_CTP_CREATED && *state <= WEFT_CTP_READY;
+	       load_relaxed(&s->generation) == generation && *state >= WEFT_CTP_CREATED &&
+	       *state <= WEFT_CTP_READY;
 }
 
 struct burial {
@@ -408,8 +407,7 @@ struct burial {
 static int is_unpushed(const struct burial *b, const struct weft_ctp_station *s)
 {
 	return b->h->shm->is_writable && b->h->shm->is_extended &&
-	       __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == WEFT_CTP_DEAD &&
-	       __atomic_load_n(&s->pid, __ATOMIC_RELAXED) == b->pid;
+	       load_acquire(&s->state) == WEFT_CTP_DEAD && load_relaxed(&s->pid) == b->pid;
 }
 
 static int bury_station(const struct burial *b, uint32_t index)
@@ -418,19 +416,16 @@ static int bury_station(const struct burial *b, uint32_t index)
 	struct weft_ctp_station *s = &h->shm->stations[index];
 	uint8_t state;
 
-	if (__atomic_load_n(&s->dialect, __ATOMIC_ACQUIRE) != WEFT_CTP_MONOTONIC ||
-	    !is_to_bury(s, b->pid, &state)) {
+	if (load_acquire(&s->dialect) != WEFT_CTP_MONOTONIC || !is_to_bury(s, b->pid, &state)) {
 		if (is_unpushed(b, s))
 			harvest_give_back(h->shm, index);
 		return 0;
 	}
 	station_bury_slots(s, &h->cursors[index]);
-	h->cursors[index].told = __atomic_load_n(&s->generation, __ATOMIC_RELAXED);
-	if (!h->shm->is_writable ||
-	    !__atomic_compare_exchange_n(&s->state, &state, (uint8_t)WEFT_CTP_DEAD, 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	h->cursors[index].told = load_relaxed(&s->generation);
+	if (!h->shm->is_writable || !cas_acq_rel(&s->state, &state, (uint8_t)WEFT_CTP_DEAD))
 		return 1;
-	__atomic_store_n(&s->is_dead, 1, __ATOMIC_RELEASE);
+	store_release(&s->is_dead, 1);
 	if (h->shm->is_extended)
 		harvest_give_back(h->shm, index);
 	return 1;
@@ -472,7 +467,7 @@ static void add_station(struct coro_books *b, const struct weft_ctp_station *s,
 	b->lost_unwritten += c->unwritten;
 	b->coroutines += c->coroutines;
 	b->legacy += c->dialect == CURSOR_S || c->dialect == CURSOR_D;
-	if (c->dialect != CURSOR_UNKNOWN && __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED))
+	if (c->dialect != CURSOR_UNKNOWN && load_relaxed(&s->is_dead))
 		b->dead++;
 	else
 		b->live += c->dialect != CURSOR_UNKNOWN;
@@ -488,7 +483,7 @@ static int harvest_add_header(void *arg)
 
 	b.stations = allocated_of(h);
 	if (h->shm->is_extended)
-		b.refused = __atomic_load_n(&h->shm->header->refused, __ATOMIC_RELAXED);
+		b.refused = load_relaxed(&h->shm->header->refused);
 	if (h->shm->header->allocated_count > h->shm->count)
 		b.refused += h->shm->header->allocated_count - h->shm->count;
 	h->books = b;

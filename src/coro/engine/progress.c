@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/progress.h"
 
+#include "base/atomic.h"
 #include "coro/engine/harvest.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ int progress_create(struct progress *p, const char *shm_path, const struct coro_
 	p->head->device = shm->device;
 	p->head->inode = shm->inode;
 	p->head->stations = shm->count;
-	__atomic_store_n(&p->head->magic, PROGRESS_MAGIC, __ATOMIC_RELEASE);
+	store_release(&p->head->magic, PROGRESS_MAGIC);
 	return 0;
 }
 
@@ -110,7 +111,7 @@ void progress_tell(struct progress *p, uint64_t delivered)
 
 	if (p->head->output[0] && stat(p->head->output, &st) == 0)
 		p->head->output_bytes = (uint64_t)st.st_size;
-	__atomic_store_n(&p->head->delivered, delivered, __ATOMIC_RELEASE);
+	store_release(&p->head->delivered, delivered);
 }
 
 int progress_is_output(const struct progress *p, const char *path)

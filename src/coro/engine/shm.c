@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/shm.h"
 
+#include "base/atomic.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
@@ -50,7 +51,7 @@ void coro_shm_close(struct coro_shm *shm)
 
 uint32_t coro_shm_allocated(const struct coro_shm *shm)
 {
-	uint32_t count = __atomic_load_n(&shm->header->allocated_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&shm->header->allocated_count);
 
 	return count < shm->count ? count : shm->count;
 }
@@ -74,7 +75,7 @@ static void shm_fill_header(struct weft_ctp_header *h, uint32_t count)
 	h->extension = WEFT_CTP_EXTENSION;
 	h->clock_id = CLOCK_MONOTONIC;
 	h->dirty_shift = dirty_shift_for(count);
-	__atomic_store_n(&h->magic, WEFT_CTP_MAGIC, __ATOMIC_RELEASE);
+	store_release(&h->magic, WEFT_CTP_MAGIC);
 }
 
 static int shm_stat(struct coro_shm *shm, struct stat *st)
