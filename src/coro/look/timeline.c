@@ -37,8 +37,8 @@ struct coro_timeline {
 	struct weft_ctp_context_prefix *contexts;
 	size_t context_count, context_room;
 	struct slices runs, nested;
-	struct coro_wait *waits; /* until the end a heap: the shortest is on top */
-	size_t wait_count, longest;
+	struct coro_wait *waits; /* until the end up to twice as many as are wanted */
+	size_t wait_count, wait_room, longest;
 	struct step *steps;
 	size_t step_count, step_room;
 	uint64_t flows, lost;
@@ -144,59 +144,40 @@ static int add_run(struct coro_timeline *t, const struct coro_interval *i)
 	return rc;
 }
 
-static int is_shorter(const struct coro_wait *a, const struct coro_wait *b)
+static int timeline_longest_first(const void *left, const void *right)
 {
-	return a->end_ns - a->begin_ns < b->end_ns - b->begin_ns;
+	const struct coro_wait *a = left, *b = right;
+	uint64_t first = a->end_ns - a->begin_ns, second = b->end_ns - b->begin_ns;
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-static void timeline_swap(struct coro_wait *a, struct coro_wait *b)
+static void keep_longest(struct coro_timeline *t)
 {
-	struct coro_wait kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static void timeline_sift_down(struct coro_timeline *t)
-{
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < t->wait_count) {
-		if (child + 1 < t->wait_count && is_shorter(&t->waits[child + 1], &t->waits[child]))
-			child++;
-		if (!is_shorter(&t->waits[child], &t->waits[at]))
-			return;
-		timeline_swap(&t->waits[child], &t->waits[at]);
-		at = child;
-	}
-}
-
-/* Keeps a wait if it is one of the longest. */
-static void keep_wait(struct coro_timeline *t, const struct coro_wait *wait)
-{
-	size_t at = t->wait_count;
-
-	if (at < t->longest) {
-		t->waits[t->wait_count++] = *wait;
-		for (; at && is_shorter(&t->waits[at], &t->waits[(at - 1) / 2]); at = (at - 1) / 2)
-			timeline_swap(&t->waits[at], &t->waits[(at - 1) / 2]);
-	} else if (is_shorter(&t->waits[0], wait)) {
-		t->waits[0] = *wait;
-		timeline_sift_down(t);
-	}
+	if (t->wait_count <= t->longest)
+		return;
+	qsort(t->waits, t->wait_count, sizeof(*t->waits), timeline_longest_first);
+	t->wait_count = t->longest;
 }
 
 static int add_wait(struct coro_timeline *t, const struct coro_interval *i)
 {
-	struct coro_wait wait = {i->begin_ns, i->end_ns, i->addr, i->life, i->is_open, i->is_first};
 	struct chain *chain = chain_of(i->life);
+	struct coro_wait *one = NULL;
 
-	if (!chain)
+	if (t->wait_count == 2 * t->longest)
+		keep_longest(t);
+	if (chain)
+		one = array_add(&t->waits, &t->wait_count, &t->wait_room, sizeof(*one));
+	if (!one)
 		return -ENOMEM;
+	*one = (struct coro_wait){i->begin_ns, i->end_ns,  i->addr,
+				  i->life,     i->is_open, i->is_first};
 	/* the run before it was handed out just now, or was not seen whole */
 	chain->continues = !i->is_open && !i->is_first && chain->last &&
 			   t->runs.at[chain->last - 1].end_ns == i->begin_ns;
-	keep_wait(t, &wait);
 	return timeline_add_span(t, CORO_SUSPENDED, i->begin_ns, i->end_ns);
 }
 
@@ -226,7 +207,7 @@ static int timeline_add_event(void *arg, const struct coro_event *event)
 	int rc = coro_lives_event(t->lives, event);
 
 	if (!rc)
-		rc = count_lost(t, event->ts, coro_lives_lost(t->lives));
+		rc = count_lost(t, event->ts, t->lives->lost);
 	return rc ? rc : t->error;
 }
 
@@ -242,8 +223,7 @@ int coro_timeline_new(struct coro_timeline **out, uint32_t longest)
 	t->lives = coro_lives_new(timeline_interval, t);
 	t->thread_of = map_new();
 	t->context_of = map_new();
-	t->waits = calloc(t->longest, sizeof(*t->waits));
-	if (!t->lives || !t->thread_of || !t->context_of || !t->waits) {
+	if (!t->lives || !t->thread_of || !t->context_of) {
 		coro_timeline_free(t);
 		return -ENOMEM;
 	}
@@ -255,7 +235,7 @@ void coro_timeline_free(struct coro_timeline *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; t->lives && i < coro_lives_count(t->lives); i++)
+	for (size_t i = 0; t->lives && i < t->lives->count; i++)
 		free(coro_lives_at(t->lives, i)->user);
 	coro_lives_free(t->lives);
 	map_free(t->thread_of);
@@ -279,12 +259,12 @@ static int add_last_runs(struct coro_timeline *t)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < coro_lives_count(t->lives); i++) {
+	for (size_t i = 0; !rc && i < t->lives->count; i++) {
 		struct coro_life *life = coro_lives_at(t->lives, i);
 		struct coro_interval last = {.kind = CORO_RUN,
 					     .is_open = 1,
 					     .begin_ns = life->open_ns,
-					     .end_ns = coro_lives_last_ns(t->lives),
+					     .end_ns = t->lives->last_ns,
 					     .tid = life->last_tid,
 					     .life = life};
 
@@ -297,10 +277,10 @@ static int add_last_runs(struct coro_timeline *t)
 /* How long a coroutine lived, as far as the trace says. */
 static int add_lives(struct coro_timeline *t)
 {
-	uint64_t end = coro_lives_last_ns(t->lives);
+	uint64_t end = t->lives->last_ns;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < coro_lives_count(t->lives); i++) {
+	for (size_t i = 0; !rc && i < t->lives->count; i++) {
 		const struct coro_life *life = coro_lives_at(t->lives, i);
 		const struct chain *chain = life->user;
 		uint64_t begin = life->first_ns, until = end;
@@ -329,7 +309,7 @@ static int add_running(struct coro_timeline *t)
 /* Sorting has moved the runs: finds the last one of each life again. */
 static void find_last_runs(struct coro_timeline *t)
 {
-	for (size_t i = 0; i < coro_lives_count(t->lives); i++) {
+	for (size_t i = 0; i < t->lives->count; i++) {
 		struct chain *chain = coro_lives_at(t->lives, i)->user;
 
 		if (chain)
@@ -370,7 +350,7 @@ int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books
 		return rc;
 	coro_lives_end(t->lives);
 	if (books)
-		rc = count_lost(t, coro_lives_last_ns(t->lives), books->lost);
+		rc = count_lost(t, t->lives->last_ns, books->lost);
 	if (!rc)
 		rc = add_last_runs(t);
 	if (!rc)
@@ -386,6 +366,7 @@ int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books
 		rc = add_lives(t);
 	if (t->step_count)
 		qsort(t->steps, t->step_count, sizeof(*t->steps), timeline_by_time);
+	keep_longest(t);
 	if (t->wait_count)
 		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_life);
 	return rc;
