@@ -214,12 +214,15 @@ int dwread_address_by_index(const struct dwread_unit *u, uint64_t index, uint64_
 struct dwread_unit *dwread_reference(const struct dwread_unit *u, const struct dwread_value *v,
 				     uint64_t *offset);
 
-/* dwread_ranges.c: ranges of code by low and high, or ranges; damaged ones are left out. */
-typedef int (*dwread_put_range)(void *arg, const struct dwread_range *range);
+/* dwread_ranges.c: ranges of code by low and high, or ranges; damaged ones are left out. Appended
+ * to @out, struct dwread_range. */
 int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
 		  const struct dwread_value *high, const struct dwread_value *ranges,
-		  dwread_put_range put, void *arg);
+		  struct buf *out);
 int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end);
+/* The @nth unit that may have code at @address; NULL: no more. */
+int dwread_index_build(struct dwread *r);
+struct dwread_unit *dwread_index_find(struct dwread *r, uint64_t address, unsigned int nth);
 
 /* dwread_span.c: sort them once, then the @nth that has @address, the last begun first. */
 void dwread_spans_settle(struct buf *spans);
@@ -245,9 +248,5 @@ void dwread_names_free(struct dwread *r);
 
 /* dwread_split.c: the unit that holds the functions of @u: itself, its split one, or NULL. */
 struct dwread_unit *dwread_unit_of_functions(struct dwread_unit *u);
-
-/* dwread_index.c: the @nth unit that may have code at @address; NULL: no more. */
-int dwread_index_build(struct dwread *r);
-struct dwread_unit *dwread_index_find(struct dwread *r, uint64_t address, unsigned int nth);
 
 #endif
