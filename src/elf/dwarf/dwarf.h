@@ -7,7 +7,6 @@
  * checked against its section; a hostile file costs its own names.
  *
  *   dwread.h         the whole of it, and why
- *   dwread_cursor.h  bytes, within bounds
  *   dwread_file.c    sections, units
  *   dwread_abbrev.c  abbreviations
  *   dwread_form.c    values of attributes

@@ -20,7 +20,7 @@
 #define WEFT_ELF_DWREAD_H
 
 #include "base/buf.h"
-#include "elf/dwarf/dwread_cursor.h"
+#include "elf/image/cursor.h"
 #include "elf/image/internal.h"
 
 #include <dwarf.h>

@@ -3,8 +3,8 @@
  * Reading little-endian bytes up to an end. Past it every read gives 0 and the cursor has
  * failed: check once, after a few reads.
  */
-#ifndef WEFT_ELF_DWREAD_CURSOR_H
-#define WEFT_ELF_DWREAD_CURSOR_H
+#ifndef WEFT_ELF_CURSOR_H
+#define WEFT_ELF_CURSOR_H
 
 #include <stddef.h>
 #include <stdint.h>
