@@ -7,6 +7,7 @@
  * programs are sound (cfi_program.c). What is not is turned into an empty CIE, which
  * nothing refers to.
  */
+#include "elf/image/cursor.h"
 #include "elf/image/internal.h"
 
 #include "base/array.h"
@@ -151,9 +152,11 @@ static int fde_is_sound(const struct checker *c, const Dwarf_FDE *fde, const str
 {
 	int width = pointer_width(cie->encoding);
 	const uint8_t *at = fde->start, *end = fde->end;
+	struct elf_cursor rest = {at, end, 0};
 	uint64_t size;
 
-	if (end - at < 2 * width)
+	cursor_skip(&rest, 2 * (uint64_t)width);
+	if (rest.failed)
 		return 0;
 	span->start = pointer_value(at, cie->encoding);
 	if (cie->encoding & DW_EH_PE_pcrel)
@@ -162,14 +165,10 @@ static int fde_is_sound(const struct checker *c, const Dwarf_FDE *fde, const str
 	if (size == 0 || size > UINT32_MAX || span->start > UINT64_MAX - size)
 		return 0;
 	span->end = span->start + size;
-	at += 2 * width;
-	if (cie->has_augmentation_size) {
-		if (!cfi_read_uleb(&at, end, &size) || size > (uint64_t)(end - at))
-			return 0;
-		at += size;
-	}
-	span->program_bytes = cie->program_bytes + (uint32_t)(end - at) + 1;
-	return cfi_program_is_sound(writable(c, at), end, c->section->machine);
+	if (cie->has_augmentation_size)
+		cursor_skip(&rest, cursor_uleb(&rest));
+	span->program_bytes = cie->program_bytes + (uint32_t)cursor_left(&rest) + 1;
+	return !rest.failed && cfi_program_is_sound(writable(c, rest.at), end, c->section->machine);
 }
 
 /* Turns the entry at @offset into a CIE that says nothing; false when it is too short. */

@@ -198,15 +198,15 @@ void dwread_abbrevs_free(void *abbrevs);
 const struct dwread_abbrev *dwread_abbrev_find(const struct dwread_abbrevs *a, uint64_t code);
 
 /* dwread_form.c */
-void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
+void dwread_read_value(struct elf_cursor *c, const struct dwread_unit *u,
 		       const struct dwread_attribute *attribute, struct dwread_value *out);
 /* Read the attributes of an entry behind its code: those of the table @wanted, which ends with 0,
  * into their struct dwread_value of @out. 0 or -EINVAL: the rest is damaged. */
-int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
+int dwread_entry_read(struct elf_cursor *c, const struct dwread_unit *u,
 		      const struct dwread_abbrev *abbrev, const struct dwread_wanted *wanted,
 		      void *out);
-struct dwread_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
-				      uint64_t offset);
+struct elf_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
+				   uint64_t offset);
 const char *dwread_string(const struct dwread_unit *u, const struct dwread_value *v);
 int dwread_address(const struct dwread_unit *u, const struct dwread_value *v, uint64_t *out);
 int dwread_address_by_index(const struct dwread_unit *u, uint64_t index, uint64_t *out);

@@ -63,7 +63,7 @@ static void load_section(struct dwread_file *f, Elf *elf, enum dwread_section_id
 		set_section(f, id, data->d_buf, data->d_size);
 }
 
-static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
+static int read_length(struct elf_cursor *c, struct dwread_unit *u)
 {
 	uint64_t length = cursor_length(c, &u->offset_size);
 
@@ -75,7 +75,7 @@ static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
 
 static int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
 {
-	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
+	struct elf_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
 	struct dwread_unit u = {.file = f, .offset = offset, .type = DW_UT_compile};
 	uint64_t address_size;
 
@@ -215,7 +215,7 @@ static void set_number(uint64_t *to, const struct dwread_value *v)
 
 int dwread_unit_load(struct dwread_unit *u)
 {
-	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
+	struct elf_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
 	const struct dwread_abbrev *abbrev;
 	struct first_entry e = {0};
 

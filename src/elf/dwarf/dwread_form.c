@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-struct dwread_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
-				      uint64_t offset)
+struct elf_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
+				   uint64_t offset)
 {
 	const struct dwread_section *s = &f->section[id];
-	struct dwread_cursor c = {s->bytes, s->bytes, 1};
+	struct elf_cursor c = {s->bytes, s->bytes, 1};
 
 	if (s->bytes && offset < s->size) {
 		c.at = s->bytes + offset;
@@ -48,7 +48,7 @@ static char form_kind(uint16_t form)
 	return form < sizeof(forms) ? forms[form] : 0;
 }
 
-static uint64_t read_form(struct dwread_cursor *c, const struct dwread_unit *u, char kind)
+static uint64_t read_form(struct elf_cursor *c, const struct dwread_unit *u, char kind)
 {
 	switch (kind) {
 	case 'o':
@@ -80,7 +80,7 @@ static uint64_t read_form(struct dwread_cursor *c, const struct dwread_unit *u, 
 	}
 }
 
-void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
+void dwread_read_value(struct elf_cursor *c, const struct dwread_unit *u,
 		       const struct dwread_attribute *attribute, struct dwread_value *out)
 {
 	uint64_t form = attribute->form;
@@ -99,7 +99,7 @@ void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
 		out->number = kind == 'i' ? (uint64_t)attribute->constant : read_form(c, u, kind);
 }
 
-int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
+int dwread_entry_read(struct elf_cursor *c, const struct dwread_unit *u,
 		      const struct dwread_abbrev *abbrev, const struct dwread_wanted *wanted,
 		      void *out)
 {
@@ -122,7 +122,7 @@ int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
 static const char *dwread_form_string_at(const struct dwread_file *f, enum dwread_section_id id,
 					 uint64_t offset)
 {
-	struct dwread_cursor c;
+	struct elf_cursor c;
 
 	if (!f)
 		return NULL;
@@ -132,7 +132,7 @@ static const char *dwread_form_string_at(const struct dwread_file *f, enum dwrea
 
 static const char *string_by_index(const struct dwread_unit *u, uint64_t index)
 {
-	struct dwread_cursor c;
+	struct elf_cursor c;
 	uint64_t offset;
 
 	if (index > UINT32_MAX)
@@ -170,7 +170,7 @@ const char *dwread_string(const struct dwread_unit *u, const struct dwread_value
 int dwread_address_by_index(const struct dwread_unit *u, uint64_t index, uint64_t *out)
 {
 	const struct dwread_unit *owner = u->skeleton ? u->skeleton : u;
-	struct dwread_cursor c;
+	struct elf_cursor c;
 	uint64_t address;
 
 	if (index > UINT32_MAX)

@@ -45,7 +45,7 @@ static const struct dwread_wanted origin_wanted[] = {
 
 static int read_origin(struct dwread_unit *u, uint64_t offset, struct origin *o)
 {
-	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, offset);
+	struct elf_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, offset);
 	const struct dwread_abbrev *abbrev;
 
 	memset(o, 0, sizeof(*o));

@@ -12,7 +12,7 @@
 
 struct list {
 	struct dwread_unit *unit;
-	struct dwread_cursor at;
+	struct elf_cursor at;
 	uint64_t base;
 	struct buf *out;
 };
@@ -111,7 +111,7 @@ static int read_rnglist(struct list *l, const struct dwread_value *v)
 	uint64_t at = v->number + u->part[DWREAD_RNGLISTS];
 
 	if (v->form == DW_FORM_rnglistx) {
-		struct dwread_cursor c;
+		struct elf_cursor c;
 
 		if (v->number > UINT32_MAX)
 			return 0;

@@ -17,14 +17,14 @@
 /* ---- packages: a hash table from ids to rows of offsets */
 
 struct package_index {
-	struct dwread_cursor hashes, rows, ids, offsets;
+	struct elf_cursor hashes, rows, ids, offsets;
 	uint64_t columns, units, slots;
 	uint64_t version;
 };
 
-static struct dwread_cursor dwread_split_cut(struct dwread_cursor *c, uint64_t bytes)
+static struct elf_cursor dwread_split_cut(struct elf_cursor *c, uint64_t bytes)
 {
-	struct dwread_cursor part = *c;
+	struct elf_cursor part = *c;
 
 	cursor_skip(c, bytes);
 	part.end = c->at;
@@ -34,7 +34,7 @@ static struct dwread_cursor dwread_split_cut(struct dwread_cursor *c, uint64_t b
 
 static int read_index(const struct dwread_file *f, struct package_index *x)
 {
-	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_CU_INDEX, 0);
+	struct elf_cursor c = dwread_cursor_at(f, DWREAD_CU_INDEX, 0);
 
 	x->version = cursor_fixed(&c, 2); /* in version 2 of 4 bytes, else 2 of padding follow */
 	cursor_skip(&c, 2);
@@ -51,9 +51,9 @@ static int read_index(const struct dwread_file *f, struct package_index *x)
 	return c.failed ? -EINVAL : 0;
 }
 
-static uint64_t item(const struct dwread_cursor *table, uint64_t number, unsigned int bytes)
+static uint64_t item(const struct elf_cursor *table, uint64_t number, unsigned int bytes)
 {
-	struct dwread_cursor c = *table;
+	struct elf_cursor c = *table;
 
 	cursor_skip(&c, number * bytes);
 	return cursor_fixed(&c, bytes);

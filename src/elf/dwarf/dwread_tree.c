@@ -41,7 +41,7 @@ static const struct dwread_wanted entry_wanted[] = {
 struct walker {
 	struct dwread_unit *unit;
 	struct dwread_tree *tree;
-	struct dwread_cursor at;
+	struct elf_cursor at;
 	size_t depth;
 	struct level level[DEPTH_MAX];
 };

@@ -108,8 +108,6 @@ int cfi_section_check(struct cfi_section *s);
 
 /* cfi_program.c: is this CFA program safe to execute? May turn opcodes into nops. */
 int cfi_program_is_sound(uint8_t *program, const uint8_t *end, int machine);
-int cfi_read_uleb(const uint8_t **at, const uint8_t *end, uint64_t *out);
-int cfi_read_sleb(const uint8_t **at, const uint8_t *end, int64_t *out);
 
 /* cfi_image.c: an ELF image in memory that holds this one section. Free both. */
 int cfi_image_open(const struct cfi_section *s, Elf **elf, void **image);
