@@ -2,19 +2,12 @@
 /* See proc_maps.h. */
 #include "proc/proc_maps.h"
 
+#include "base/quantity.h"
+#include "proc/proc_text.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NO_DIGIT 99u
-
-static unsigned int proc_maps_digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned int)(c - '0');
-	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : NO_DIGIT;
-}
 
 /* A number that ends at @stop or at the end of the line; *@at moves behind both. */
 static int proc_maps_parse_number(const char **at, const char *end, unsigned int base, char stop,
@@ -24,7 +17,7 @@ static int proc_maps_parse_number(const char **at, const char *end, unsigned int
 	uint64_t value = 0;
 
 	for (; p < end && *p != stop; p++) {
-		unsigned int digit = proc_maps_digit_of(*p);
+		unsigned int digit = hex_digit(*p);
 
 		if (digit >= base || value > (UINT64_MAX - digit) / base)
 			return -EINVAL;
@@ -84,29 +77,36 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out)
 	return 0;
 }
 
+int proc_maps_each_in(const char *text, size_t bytes, int (*each)(void *arg, struct proc_map *map),
+		      void *arg)
+{
+	const char *end = text + bytes, *stop;
+	int rc = 0;
+
+	for (const char *at = text; at < end && rc == 0; at = stop + 1) {
+		struct proc_map map;
+
+		stop = memchr(at, '\n', (size_t)(end - at));
+		stop = stop ? stop : end;
+		rc = proc_map_parse(at, (size_t)(stop - at), &map);
+		if (rc == 0) {
+			map.line = at;
+			map.line_bytes = (size_t)(stop - at);
+			rc = each(arg, &map);
+			free(map.path);
+		} else if (rc == -EINVAL) {
+			rc = 0;
+		}
+	}
+	return rc;
+}
+
 int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void *arg)
 {
-	char path[64], *line = NULL;
-	struct proc_map map;
-	size_t room = 0;
-	ssize_t bytes;
-	int rc = 0;
-	FILE *f;
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "maps", &bytes);
+	int rc = text ? proc_maps_each_in(text, bytes, each, arg) : -errno;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (rc == 0 && (bytes = getline(&line, &room, f)) > 0) {
-		if (line[bytes - 1] == '\n')
-			line[--bytes] = 0;
-		if (proc_map_parse(line, (size_t)bytes, &map))
-			continue;
-		map.line = line;
-		rc = each(arg, &map);
-		free(map.path);
-	}
-	free(line);
-	fclose(f);
+	free(text);
 	return rc;
 }

@@ -14,7 +14,8 @@ struct proc_map {
 	uint32_t device_major, device_minor;
 	char permissions[5]; /* "rwxp" */
 	char *path;          /* freed by the caller; "" = anonymous */
-	const char *line;    /* all of it, as long as proc_maps_each() shows it */
+	const char *line;    /* all of it, line_bytes, as long as proc_maps_each() shows it */
+	size_t line_bytes;
 };
 
 /* Is it a mapping of this file, by stat(2)'s st_dev and st_ino? */
@@ -31,8 +32,11 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out);
 /*
  * Each line that can be parsed, in the kernel's order, until @each returns anything but 0, which is
  * returned. The path is freed behind each call; who keeps it sets it to NULL. -errno when the file
- * cannot be opened. The kernel may change the map between two of its pages.
+ * cannot be read, -ENOMEM. The kernel may change the map between two of its pages.
  */
 int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void *arg);
+/* The same of the text of such a file. */
+int proc_maps_each_in(const char *text, size_t bytes, int (*each)(void *arg, struct proc_map *map),
+		      void *arg);
 
 #endif

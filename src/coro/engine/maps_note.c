@@ -162,7 +162,7 @@ static int note_line(void *arg, struct proc_map *map)
 	r->is_ours |= proc_map_is_of(map, r->n->device, r->n->inode);
 	if (map->permissions[2] != 'x' || map->path[0] != '/')
 		return 0;
-	n = asprintf(&text, "%u %s\n", (unsigned int)r->p->pid, map->line);
+	n = asprintf(&text, "%u %.*s\n", (unsigned int)r->p->pid, (int)map->line_bytes, map->line);
 	if (n < 0)
 		return -ENOMEM;
 	one = array_add(&r->p->code, &r->p->count, &r->p->room, sizeof(*one));

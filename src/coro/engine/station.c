@@ -174,10 +174,10 @@ static void station_copy(const struct weft_ctp_epoch *from, struct coro_event *t
 	}
 }
 
-static int all_zero(const uint8_t *bytes, size_t count)
+int station_is_zero(const void *bytes, size_t count)
 {
 	while (count)
-		if (bytes[--count])
+		if (((const uint8_t *)bytes)[--count])
 			return 0;
 	return 1;
 }
@@ -196,7 +196,7 @@ static void read_tail(const struct cursor *c, const uint8_t tail[32], struct cor
 		return;
 	}
 	if (holds == WEFT_CTP_HOLDS_UNKNOWN)
-		bytes = all_zero(tail, WEFT_CTP_PAYLOAD_MAX) ? 0 : WEFT_CTP_PAYLOAD_MAX;
+		bytes = station_is_zero(tail, WEFT_CTP_PAYLOAD_MAX) ? 0 : WEFT_CTP_PAYLOAD_MAX;
 	if (!bytes || bytes > WEFT_CTP_PAYLOAD_MAX)
 		return;
 	e->payload_bytes = bytes;

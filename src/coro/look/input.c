@@ -4,6 +4,7 @@
  * keys of enum key; unknown keys are passed over, whatever their value is. Numbers go up to
  * 2^64 - 1, which is more than common JSON libraries keep. Nothing of the text is trusted.
  */
+#include "base/quantity.h"
 #include "coro/engine/trace.h"
 
 #include <errno.h>
@@ -90,15 +91,6 @@ static int input_take_number(struct scan *s, void *out)
 	return s->at > first && !(s->at < s->end && strchr(".eE", *s->at) && *s->at);
 }
 
-static int input_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static int input_take_address(struct scan *s, void *out)
 {
 	struct scan text;
@@ -108,9 +100,9 @@ static int input_take_address(struct scan *s, void *out)
 	    memcmp(text.at, "0x", 2) != 0)
 		return 0;
 	for (const char *c = text.at + 2; c < text.end; c++) {
-		if (input_hex_digit(*c) < 0)
+		if (hex_digit(*c) > 15)
 			return 0;
-		value = value << 4 | (uint64_t)input_hex_digit(*c);
+		value = value << 4 | hex_digit(*c);
 	}
 	*(uint64_t *)out = value;
 	return 1;
@@ -137,9 +129,9 @@ static int input_take_dead(struct scan *s, void *event)
 static int bytes_of_hex(const char *text, size_t bytes, uint8_t *out)
 {
 	for (size_t i = 0; i < bytes; i++) {
-		int high = input_hex_digit(text[2 * i]), low = input_hex_digit(text[2 * i + 1]);
+		unsigned int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
 
-		if (high < 0 || low < 0)
+		if (high > 15 || low > 15)
 			return 0;
 		out[i] = (uint8_t)(high << 4 | low);
 	}

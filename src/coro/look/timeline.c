@@ -5,7 +5,6 @@
 #include "base/array.h"
 #include "base/map.h"
 #include "coro/engine/order.h"
-#include "coro/look/timeline_nest.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -69,4 +69,18 @@ int coro_timeline_counters(const struct coro_timeline *t,
 #define CORO_SHORT_BYTES 32
 void coro_timeline_name(char name[CORO_SHORT_BYTES], const struct coro_life *life);
 
+/* --- for timeline_*.c */
+
+struct slices {
+	struct coro_slice *at;
+	size_t count, room;
+};
+
+int slices_add(struct slices *s, const struct coro_slice *slice); /* 0 or -ENOMEM */
+/* Sorts by thread and time. Slices whose end nobody saw end where their thread does something else.
+ */
+void slices_sort(struct slices *s);
+/* Puts sorted slices into @nested, cut where they cross. 0 or -ENOMEM. */
+int slices_nest(const struct slices *sorted, struct slices *nested);
+
 #endif

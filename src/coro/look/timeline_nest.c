@@ -5,7 +5,7 @@
  * cut at most CUTS_MAX times, then what remains of it is left out, so that a trace in which all
  * threads have one id costs no more than that.
  */
-#include "coro/look/timeline_nest.h"
+#include "coro/look/timeline.h"
 
 #include "base/array.h"
 

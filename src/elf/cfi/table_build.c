@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
-#include "elf/cfi/cfi_rule.h"
 #include "elf/image/internal.h"
 
 #include <errno.h>

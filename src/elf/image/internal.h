@@ -112,6 +112,11 @@ int cfi_program_is_sound(uint8_t *program, const uint8_t *end, int machine);
 /* cfi_image.c: an ELF image in memory that holds this one section. Free both. */
 int cfi_image_open(const struct cfi_section *s, Elf **elf, void **image);
 
+/* cfi_rule.c: the rule of one row; UNWIND_CFA_NONE for what no rule can hold. */
+void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out);
+/* Does the entry say that its caller was interrupted, not calling? */
+int cfi_is_signal_frame(Dwarf_Frame *frame);
+
 /* trampoline.c: the code that a signal handler returns to lies in [start, end)? */
 int elf_is_signal_return(const struct elf_module *m, uint64_t start, uint64_t end);
 /* Next such code without unwind data at or after *address: 0 and its place, or -ENOENT. */

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "proc/process_file.h"
-#include "reader/target/target_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -46,47 +45,20 @@ static int read_start(const struct target *t, uint64_t *start)
 	return *start ? 0 : -ESRCH;
 }
 
-static int add_mapping(struct target *t, const struct proc_map *m)
+/* While the process maps and unmaps, a read of several pieces may show a range twice. */
+static int target_add_mapping(void *arg, struct proc_map *m)
 {
-	struct proc_map *one =
-		array_add(&t->mappings, &t->mapping_count, &t->mapping_room, sizeof(*one));
+	struct target *t = arg;
+	struct proc_map *one;
 
+	if (t->mapping_count && m->start < t->mappings[t->mapping_count - 1].end)
+		return 0;
+	one = array_add(&t->mappings, &t->mapping_count, &t->mapping_room, sizeof(*one));
 	if (!one)
 		return -ENOMEM;
 	*one = *m;
+	m->path = NULL;
 	return 0;
-}
-
-/* While the process maps and unmaps, a read of several pieces may show a range twice. */
-static int comes_after(const struct target *t, const struct proc_map *m)
-{
-	return !t->mapping_count || m->start >= t->mappings[t->mapping_count - 1].end;
-}
-
-/*
- * Appends the lines of /proc/PID/maps to t->mappings. Lines that are malformed, or not in the order
- * of addresses, are left out. 0 or -ENOMEM.
- */
-static int target_parse_maps(struct target *t, const char *text, size_t bytes)
-{
-	const char *at = text, *end = text + bytes;
-	int rc = 0;
-
-	while (at < end && rc == 0) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = newline ? newline : end;
-		struct proc_map m = {0};
-
-		rc = proc_map_parse(at, (size_t)(stop - at), &m);
-		if (rc == 0)
-			rc = comes_after(t, &m) ? add_mapping(t, &m) : -EINVAL;
-		if (rc) {
-			free(m.path);
-			rc = rc == -EINVAL ? 0 : rc;
-		}
-		at = newline ? newline + 1 : end;
-	}
-	return rc;
 }
 
 static void drop_mappings(struct target *t)
@@ -108,7 +80,7 @@ static ssize_t read_mappings(struct target *t, int32_t tid)
 	if (n < 0)
 		return n;
 	drop_mappings(t);
-	rc = target_parse_maps(t, text, (size_t)n);
+	rc = proc_maps_each_in(text, (size_t)n, target_add_mapping, t);
 	free(text);
 	t->member = tid;
 	return rc < 0 ? rc : (ssize_t)t->mapping_count;
@@ -219,7 +191,7 @@ int target_from_text(struct target **out, const char *maps, size_t bytes,
 
 	if (!t)
 		return -ENOMEM;
-	rc = target_parse_maps(t, maps, bytes);
+	rc = proc_maps_each_in(maps, bytes, target_add_mapping, t);
 	if (rc < 0) {
 		target_close(t);
 		return rc;

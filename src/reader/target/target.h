@@ -97,4 +97,10 @@ int target_open_program(const struct target *t);
 /* Threads: calls @f for each tid until it returns not 0, and returns that; -errno. */
 int target_threads(const struct target *t, int (*f)(void *arg, int32_t tid), void *arg);
 
+/* --- for target*.c: a real process's files, and the one whose first mapping is @first, put
+ * together from memory. */
+int target_file_open(const struct target *t, const struct proc_map *m);
+int target_program_open(const struct target *t);
+int target_image_open(const struct target *t, const struct proc_map *first);
+
 #endif
