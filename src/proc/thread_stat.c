@@ -50,18 +50,11 @@ int thread_stat_read(int proc_fd, int32_t tid, struct thread_stat *out)
 	return 0;
 }
 
-static uint64_t thread_stat_number_of(const char *text, const char *name)
+static uint64_t thread_stat_number_of(const char *text, const char *name, int base)
 {
 	const char *at = proc_line(text, name);
 
-	return at ? strtoull(at, NULL, 10) : 0;
-}
-
-static uint64_t thread_stat_mask_of(const char *text, const char *name)
-{
-	const char *at = proc_line(text, name);
-
-	return at ? strtoull(at, NULL, 16) : 0;
+	return at ? strtoull(at, NULL, base) : 0;
 }
 
 /* "0/96365": queued, of all that its user's processes together may have queued. */
@@ -83,25 +76,34 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 	if (!proc_line(text, "SigBlk"))
 		return -EPROTO;
 	*out = (struct thread_masks){
-		.blocked = thread_stat_mask_of(text, "SigBlk"),
-		.caught = thread_stat_mask_of(text, "SigCgt"),
+		.blocked = thread_stat_number_of(text, "SigBlk", 16),
+		.caught = thread_stat_number_of(text, "SigCgt", 16),
 		.queue_is_full = signal_queue_is_full(proc_line(text, "SigQ")),
-		.waits = thread_stat_number_of(text, "voluntary_ctxt_switches")};
-	out->switches = out->waits + thread_stat_number_of(text, "nonvoluntary_ctxt_switches");
+		.waits = thread_stat_number_of(text, "voluntary_ctxt_switches", 10)};
+	out->switches = out->waits + thread_stat_number_of(text, "nonvoluntary_ctxt_switches", 10);
 	out->inside_tid = pid_innermost(text, tid, &out->levels);
+	return 0;
+}
+
+int thread_schedstat_read(int proc_fd, int32_t tid, uint64_t *cpu_ns, uint64_t *arrivals)
+{
+	char text[128], *at;
+	int rc = (int)proc_read_task(proc_fd, tid, "schedstat", text, sizeof(text));
+
+	if (rc < 0)
+		return rc;
+	*cpu_ns = strtoull(text, &at, 10);
+	strtoull(at, &at, 10); /* the time in queues */
+	*arrivals = strtoull(at, NULL, 10);
 	return 0;
 }
 
 int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns)
 {
 	struct thread_stat stat;
-	char text[128];
-	int rc = (int)proc_read_task(proc_fd, tid, "schedstat", text, sizeof(text));
+	uint64_t arrivals;
+	int rc = thread_schedstat_read(proc_fd, tid, cpu_ns, &arrivals);
 
-	if (rc > 0) {
-		*cpu_ns = strtoull(text, NULL, 10);
-		return 0;
-	}
 	if (rc != -ENOENT)
 		return rc;
 	rc = thread_stat_read(proc_fd, tid, &stat);
@@ -125,15 +127,10 @@ int thread_run_read(int proc_fd, int32_t tid, struct thread_run *out)
 {
 	struct thread_masks masks;
 	struct thread_stat stat;
-	char text[128], *end;
-	int rc = (int)proc_read_task(proc_fd, tid, "schedstat", text, sizeof(text));
+	int rc;
 
 	*out = (struct thread_run){.state = 0};
-	if (rc > 0) {
-		out->cpu_ns = strtoull(text, &end, 10);
-		strtoull(end, &end, 10);
-		out->arrivals = strtoull(end, NULL, 10);
-	}
+	thread_schedstat_read(proc_fd, tid, &out->cpu_ns, &out->arrivals);
 	rc = thread_masks_read(proc_fd, tid, &masks);
 	if (rc == 0)
 		rc = thread_stat_read(proc_fd, tid, &stat);

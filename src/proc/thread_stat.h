@@ -28,6 +28,10 @@ struct thread_masks {
 };
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
+/* schedstat: CPU time, and how often it got on a CPU. 0; -ENOENT, too, where the kernel has none.
+ */
+int thread_schedstat_read(int proc_fd, int32_t tid, uint64_t *cpu_ns, uint64_t *arrivals);
+
 /* CPU time so far: by schedstat, or by stat, in clock ticks, where the kernel has no schedstat. */
 int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Separate debug files: see debug_file.h. Order: docs/names.md. */
 #include "elf/image/debug_file.h"
-#include "elf/image/elf_open.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #define WEFT_ELF_INTERNAL_H
 
 #include "base/buf.h"
+#include "elf/image/elf_open.h"
 #include "elf/module.h"
 
 #include <elfutils/libdw.h>
@@ -57,9 +58,6 @@ int elf_image_open(struct elf_module *m, const char *path, int fd);
 int elf_image_copy(struct elf_module *m, const void *image, size_t bytes);
 int elf_image_load(struct elf_module *m, const char *name);
 void elf_image_close(struct elf_module *m);
-
-/* e_machine of a file that elf_module_open() takes, or -ENOEXEC. */
-int elf_header_machine(const unsigned char *head, size_t bytes);
 
 /* Is [start, end) mapped as code? What a linker discarded has entries at 0 and the like. */
 int elf_is_code(const struct elf_module *m, uint64_t start, uint64_t end);

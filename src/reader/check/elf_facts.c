@@ -335,7 +335,6 @@ static int elf_facts_read_all(struct pass *p, int fd, int is_program)
 	return 0;
 }
 
-/* Checked before libelf sees it, which takes archives, other classes and byte orders, too. */
 static int elf_facts_read_header(struct pass *p, int fd)
 {
 	struct stat st;
@@ -347,9 +346,7 @@ static int elf_facts_read_header(struct pass *p, int fd)
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode) || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return -ENOEXEC;
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64) ||
+	if (elf_header_machine((const unsigned char *)&h, sizeof(h)) < 0 ||
 	    (h.e_type != ET_EXEC && h.e_type != ET_DYN))
 		return -ENOEXEC;
 	p->out->machine = h.e_machine;
