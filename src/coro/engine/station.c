@@ -291,6 +291,14 @@ static int station_read_head(const struct weft_ctp_station *s, struct head *head
 	return 0;
 }
 
+static void cursor_take_head(struct cursor *c, const struct head *head)
+{
+	c->generation = head->generation;
+	c->probe_id = head->probe_id;
+	c->birth_ts = head->birth_ts;
+	c->pid = head->pid;
+}
+
 static int generation_is(const struct station_reader *r, uint32_t generation)
 {
 	FENCE_ACQUIRE();
@@ -401,10 +409,7 @@ static int64_t change_generation(const struct station_reader *r, const struct he
 	station_tell_death(r);
 	c->coroutines +=
 		head->generation > c->generation + 1 ? (head->generation - c->generation) / 2 : 1;
-	c->generation = head->generation;
-	c->probe_id = head->probe_id;
-	c->birth_ts = head->birth_ts;
-	c->pid = head->pid;
+	cursor_take_head(c, head);
 	return taken;
 }
 
@@ -495,10 +500,7 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 		c->dialect = CURSOR_M;
 		if (!station_read_head(s, &head))
 			return;
-		c->generation = head.generation;
-		c->probe_id = head.probe_id;
-		c->birth_ts = head.birth_ts;
-		c->pid = head.pid;
+		cursor_take_head(c, &head);
 		c->coroutines = 1;
 	} else if (!settle_legacy(&r)) {
 		return;

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "coro/engine/order.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +13,7 @@
 
 #define LOST_MAX (INT64_C(1) << 60)
 
-struct step {
+struct coro_step {
 	uint64_t ns;
 	int64_t what; /* by * CORO_COUNTERS + enum coro_counter */
 };
@@ -26,31 +25,13 @@ struct chain {
 	int continues; /* the wait after it was seen whole: the next run follows it */
 };
 
-struct coro_timeline {
-	struct order order;
-	struct coro_lives *lives;
-	struct map *thread_of; /* struct coro_thread -> index */
-	struct coro_thread *threads;
-	size_t thread_count, thread_room;
-	struct map *context_of; /* prefix -> index */
-	struct weft_ctp_context_prefix *contexts;
-	size_t context_count, context_room;
-	struct slices runs, nested;
-	struct coro_wait *waits; /* until the end up to twice as many as are wanted */
-	size_t wait_count, wait_room, longest;
-	struct step *steps;
-	size_t step_count, step_room;
-	uint64_t flows, lost;
-	int error; /* the first error; the call that brings intervals cannot return one */
-};
-
 static int add_step(struct coro_timeline *t, uint64_t ns, enum coro_counter counter, int64_t by)
 {
-	struct step *one = array_add(&t->steps, &t->step_count, &t->step_room, sizeof(*one));
+	struct coro_step *one = array_add(&t->steps, &t->step_count, &t->step_room, sizeof(*one));
 
 	if (!one)
 		return -ENOMEM;
-	*one = (struct step){ns, by * CORO_COUNTERS + (int64_t)counter};
+	*one = (struct coro_step){ns, by * CORO_COUNTERS + (int64_t)counter};
 	return 0;
 }
 
@@ -324,7 +305,7 @@ static void find_last_runs(struct coro_timeline *t)
 
 static int timeline_by_time(const void *left, const void *right)
 {
-	const struct step *a = left, *b = right;
+	const struct coro_step *a = left, *b = right;
 
 	return (a->ns > b->ns) - (a->ns < b->ns);
 }
@@ -369,35 +350,6 @@ int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books
 	if (t->wait_count)
 		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_life);
 	return rc;
-}
-
-size_t coro_timeline_threads(const struct coro_timeline *t, const struct coro_thread **threads)
-{
-	*threads = t->threads;
-	return t->thread_count;
-}
-
-size_t coro_timeline_slices(const struct coro_timeline *t, const struct coro_slice **slices)
-{
-	*slices = t->nested.at;
-	return t->nested.count;
-}
-
-size_t coro_timeline_waits(const struct coro_timeline *t, const struct coro_wait **waits)
-{
-	*waits = t->waits;
-	return t->wait_count;
-}
-
-const struct weft_ctp_context_prefix *coro_timeline_context(const struct coro_timeline *t,
-							    const struct coro_slice *slice)
-{
-	return slice->context ? &t->contexts[slice->context - 1] : NULL;
-}
-
-uint64_t coro_timeline_lost(const struct coro_timeline *t)
-{
-	return t->lost;
 }
 
 static void timeline_apply(int64_t *counters, int64_t what)

@@ -99,17 +99,6 @@ static void read_symbols(struct pass *p, Elf_Data *data, const GElf_Shdr *header
 
 /* ---- relocations */
 
-static unsigned int relocation_bit(int machine, uint64_t type)
-{
-	const struct tls_machine *m = tls_machine_of(machine);
-
-	if (type == m->offset)
-		return TLS_BY_OFFSET;
-	if (type == m->descriptor)
-		return TLS_BY_DESCRIPTOR;
-	return type == m->module ? TLS_BY_MODULE : 0;
-}
-
 /*
  * Without a name the addend is an offset in the module's TLS block: the variable's own, or that
  * of a section it lies in. Nothing tells which variables a nameless DTPMOD serves.
@@ -134,7 +123,11 @@ struct symbol_table {
 static void elf_facts_add_relocation(struct pass *p, const struct symbol_table *t,
 				     const GElf_Rela *r)
 {
-	unsigned int bit = relocation_bit(p->out->machine, GELF_R_TYPE(r->r_info));
+	static const unsigned int bits[] = {[SLOT_OFFSET] = TLS_BY_OFFSET,
+					    [SLOT_DESCRIPTOR] = TLS_BY_DESCRIPTOR,
+					    [SLOT_MODULE] = TLS_BY_MODULE};
+	unsigned int bit =
+		bits[tls_slot_kind(tls_machine_of(p->out->machine), GELF_R_TYPE(r->r_info))];
 	uint64_t index = GELF_R_SYM(r->r_info);
 	enum elf_fact_name which;
 	GElf_Sym symbol;
