@@ -61,31 +61,29 @@ int process_is_32_bit(pid_t pid)
 	return bits;
 }
 
-char *process_command_line(int proc_fd)
+/* @text, which may be NULL, with blanks for the zeros between its arguments. */
+static char *process_join(char *text, size_t bytes)
 {
-	size_t bytes = 0;
-	char *text = proc_read_all(proc_fd, "cmdline", &bytes);
-
-	if (!text)
-		return NULL;
-	while (bytes && text[bytes - 1] == 0)
+	while (text && bytes && text[bytes - 1] == 0)
 		bytes--;
-	for (size_t i = 0; i < bytes; i++)
+	for (size_t i = 0; text && i < bytes; i++)
 		if (text[i] == 0)
 			text[i] = ' ';
 	return text;
 }
 
+char *process_command_line(int proc_fd)
+{
+	size_t bytes = 0;
+	char *text = proc_read_all(proc_fd, "cmdline", &bytes);
+
+	return process_join(text, bytes);
+}
+
 char *process_command_line_of(pid_t pid)
 {
-	char path[32], *text;
-	int fd;
+	size_t bytes = 0;
+	char *text = proc_read_all_of(pid, "cmdline", &bytes);
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	text = process_command_line(fd);
-	close(fd);
-	return text;
+	return process_join(text, bytes);
 }

@@ -19,26 +19,6 @@
 
 #define IOV_COUNT_MAX 1024
 
-static int proc_open(const struct target *t, const char *path)
-{
-	int fd = openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		return fd;
-	return errno == ENOENT ? -ESRCH : -errno;
-}
-
-/* All of a file of /proc; *out is the caller's. Its bytes or -errno. */
-static ssize_t proc_text(const struct target *t, const char *path, char **out)
-{
-	size_t bytes = 0;
-
-	*out = proc_read_all(t->proc_fd, path, &bytes);
-	if (*out)
-		return (ssize_t)bytes;
-	return errno == ENOENT ? -ESRCH : -errno;
-}
-
 static int read_start(const struct target *t, uint64_t *start)
 {
 	*start = process_stat_number(t->proc_fd, STAT_START_TIME);
@@ -72,15 +52,15 @@ static void drop_mappings(struct target *t)
 static ssize_t read_mappings(struct target *t, int32_t tid)
 {
 	char path[48], *text;
-	ssize_t n;
+	size_t bytes;
 	int rc;
 
 	snprintf(path, sizeof(path), "task/%d/maps", (int)tid);
-	n = proc_text(t, path, &text);
-	if (n < 0)
-		return n;
+	text = proc_read_all(t->proc_fd, path, &bytes);
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
 	drop_mappings(t);
-	rc = proc_maps_each_in(text, (size_t)n, target_add_mapping, t);
+	rc = proc_maps_each_in(text, bytes, target_add_mapping, t);
 	free(text);
 	t->member = tid;
 	return rc < 0 ? rc : (ssize_t)t->mapping_count;
@@ -257,24 +237,17 @@ int target_read_u64(const struct target *t, uint64_t address, uint64_t *to)
 	return rc;
 }
 
-int target_open_file(const struct target *t, const struct proc_map *m)
-{
-	return t->source->open_file(t, m);
-}
-
-int target_open_program(const struct target *t)
-{
-	return t->source->open_program(t);
-}
-
 int target_threads(const struct target *t, int (*f)(void *arg, int32_t tid), void *arg)
 {
-	int fd = t->proc_fd < 0 ? -ESRCH : proc_open(t, "task"), rc = 0;
 	struct dirent *entry;
+	int fd, rc = 0;
 	DIR *tasks;
 
+	if (t->proc_fd < 0)
+		return -ESRCH;
+	fd = openat(t->proc_fd, "task", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return errno == ENOENT ? -ESRCH : -errno;
 	tasks = fdopendir(fd);
 	if (!tasks) {
 		close(fd);

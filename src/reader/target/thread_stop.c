@@ -29,13 +29,6 @@ static char thread_stop_state_of(int32_t tid)
 	return at ? *at : 'X';
 }
 
-static int thread_stop_has_ended(int32_t tid)
-{
-	char state = thread_stop_state_of(tid);
-
-	return state == 'X' || state == 'Z';
-}
-
 /* A stop that we did not ask for is a signal on its way to the thread. */
 static int signal_of(int status)
 {
@@ -146,7 +139,7 @@ int thread_stop(int32_t tid, struct stopped_thread *out)
 		return -EBUSY;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		rc = -errno;
-		return thread_stop_has_ended(tid) ? -ESRCH : rc;
+		return strchr("XZ", thread_stop_state_of(tid)) ? -ESRCH : rc;
 	}
 	out->tid = tid;
 	out->signal = 0;
