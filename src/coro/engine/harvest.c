@@ -15,7 +15,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define SHARE_LEAST 64               /* stations of a sweep's share */

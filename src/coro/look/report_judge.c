@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GROWTH_LEAST 8 /* coroutines more in the last part than in the first */
 

@@ -5,7 +5,6 @@
 #include "reader/tls/tls.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -4,13 +4,10 @@
 #include "proc/process_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 /* A thread that runs stops when it gets a CPU; one that sleeps on a disk may take for ever. */
 #define QUICK_LOOKS 50
