@@ -5,6 +5,8 @@
  */
 #include "base/event_settings.h"
 
+#include "base/quantity.h"
+
 #include <errno.h>
 
 struct unit {
@@ -54,11 +56,6 @@ static int event_settings_is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static int event_settings_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 struct setting_text weft_setting_trimmed(struct setting_text text)
 {
 	while (text.bytes && event_settings_is_blank(*text.at)) {
@@ -106,7 +103,7 @@ static int event_settings_take_number(struct setting_text *text, uint64_t *out)
 	uint64_t number = 0;
 	size_t i;
 
-	for (i = 0; i < text->bytes && event_settings_is_digit(text->at[i]); i++)
+	for (i = 0; i < text->bytes && hex_digit(text->at[i]) < 10; i++)
 		if (__builtin_mul_overflow(number, 10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(text->at[i] - '0'), &number) ||
 		    number > INT64_MAX)

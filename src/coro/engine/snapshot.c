@@ -94,11 +94,6 @@ static void read_others(const struct weft_ctp_station *s, struct coro_state *sta
 			snapshot_insert(state, &e);
 }
 
-static const struct weft_ctp_epoch *snapshot_newest_of(const struct coro_state *state)
-{
-	return state->event_count ? &state->events[state->event_count - 1] : NULL;
-}
-
 /* ---- its context */
 
 static int snapshot_read_context(const struct weft_ctp_station *s, struct coro_state *state)
@@ -169,7 +164,8 @@ static uint8_t snapshot_state_of(uint8_t stored, const struct coro_state *state,
 
 static void snapshot_settle(struct coro_state *state, uint8_t stored)
 {
-	const struct weft_ctp_epoch *newest = snapshot_newest_of(state);
+	const struct weft_ctp_epoch *newest =
+		state->event_count ? &state->events[state->event_count - 1] : NULL;
 
 	state->state = snapshot_state_of(stored, state, newest);
 	state->since_ns = state->birth_ts;

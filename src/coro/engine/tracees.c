@@ -181,12 +181,6 @@ static int accept_one(struct tracees *t, int *news)
 	return 1;
 }
 
-static void forget_if_over(struct tracee *one)
-{
-	if (one->fd < 0 && one->pid_fd < 0 && !one->is_over)
-		one->is_used = 0;
-}
-
 static int read_socket(struct tracee *one)
 {
 	char bytes[1024];
@@ -203,7 +197,8 @@ static int read_socket(struct tracee *one)
 			one->is_over = 1;
 			return woken | TRACEES_OVER;
 		}
-		forget_if_over(one);
+		if (one->pid_fd < 0 && !one->is_over)
+			one->is_used = 0; /* its end will not be told */
 	}
 	return woken;
 }

@@ -405,14 +405,6 @@ static ssize_t input_read_line(struct coro_input *in)
 	return count > LINE_MAX_BYTES ? input_refuse(in, "longer than 1 MiB") : (ssize_t)count;
 }
 
-static int input_is_blank(const struct scan *line)
-{
-	struct scan s = *line;
-
-	skip_blanks(&s);
-	return s.at == s.end;
-}
-
 int coro_input_next(struct coro_input *in, struct coro_event *event)
 {
 	for (;;) {
@@ -421,7 +413,8 @@ int coro_input_next(struct coro_input *in, struct coro_event *event)
 
 		if (bytes < 0)
 			return bytes == -ENODATA ? 0 : (int)bytes;
-		if (input_is_blank(&s))
+		skip_blanks(&s);
+		if (s.at == s.end)
 			continue;
 		memset(event, 0, sizeof(*event));
 		in->died = (struct scan){NULL, NULL};
