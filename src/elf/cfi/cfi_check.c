@@ -132,18 +132,12 @@ static int add_cie(struct checker *c, Dwarf_Off offset, const Dwarf_CIE *cie)
 	return 0;
 }
 
-static int compare_cie(const void *key, const void *item)
-{
-	uint64_t offset = *(const uint64_t *)key;
-	const struct cie *cie = item;
-
-	return offset < cie->offset ? -1 : offset > cie->offset;
-}
-
 static const struct cie *find_cie(const struct checker *c, uint64_t offset)
 {
-	return c->cie_count ? bsearch(&offset, c->cies, c->cie_count, sizeof(*c->cies), compare_cie)
-			    : NULL;
+	size_t upto = array_upto(c->cies, c->cie_count, sizeof(*c->cies),
+				 offsetof(struct cie, offset), offset);
+
+	return upto && c->cies[upto - 1].offset == offset ? &c->cies[upto - 1] : NULL;
 }
 
 /* Range of code and program of an FDE; false when it is not sound. */

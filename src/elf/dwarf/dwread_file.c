@@ -172,25 +172,21 @@ struct first_entry {
 	struct dwread_value str_offsets_base, addr_base, rnglists_base, ranges_base;
 };
 
-#define WANTED(attribute, member)                                                                  \
-	{                                                                                          \
-		attribute, offsetof(struct first_entry, member)                                    \
-	}
 static const struct dwread_wanted first_entry_wanted[] = {
-	WANTED(DW_AT_str_offsets_base, str_offsets_base),
-	WANTED(DW_AT_addr_base, addr_base),
-	WANTED(DW_AT_GNU_addr_base, addr_base),
-	WANTED(DW_AT_rnglists_base, rnglists_base),
-	WANTED(DW_AT_GNU_ranges_base, ranges_base),
-	WANTED(DW_AT_language, language),
-	WANTED(DW_AT_GNU_dwo_id, dwo_id),
-	WANTED(DW_AT_dwo_name, dwo_name),
-	WANTED(DW_AT_GNU_dwo_name, dwo_name),
-	WANTED(DW_AT_comp_dir, comp_dir),
-	WANTED(DW_AT_low_pc, low),
-	WANTED(DW_AT_high_pc, high),
-	WANTED(DW_AT_ranges, ranges),
-	WANTED(DW_AT_stmt_list, stmt_list),
+	{DW_AT_str_offsets_base, offsetof(struct first_entry, str_offsets_base)},
+	{DW_AT_addr_base, offsetof(struct first_entry, addr_base)},
+	{DW_AT_GNU_addr_base, offsetof(struct first_entry, addr_base)},
+	{DW_AT_rnglists_base, offsetof(struct first_entry, rnglists_base)},
+	{DW_AT_GNU_ranges_base, offsetof(struct first_entry, ranges_base)},
+	{DW_AT_language, offsetof(struct first_entry, language)},
+	{DW_AT_GNU_dwo_id, offsetof(struct first_entry, dwo_id)},
+	{DW_AT_dwo_name, offsetof(struct first_entry, dwo_name)},
+	{DW_AT_GNU_dwo_name, offsetof(struct first_entry, dwo_name)},
+	{DW_AT_comp_dir, offsetof(struct first_entry, comp_dir)},
+	{DW_AT_low_pc, offsetof(struct first_entry, low)},
+	{DW_AT_high_pc, offsetof(struct first_entry, high)},
+	{DW_AT_ranges, offsetof(struct first_entry, ranges)},
+	{DW_AT_stmt_list, offsetof(struct first_entry, stmt_list)},
 	{0, 0},
 };
 
