@@ -16,6 +16,16 @@
 #define store_release(p, value) __atomic_store_n((p), (value), __ATOMIC_RELEASE)
 #define store_seq_cst(p, value) __atomic_store_n((p), (value), __ATOMIC_SEQ_CST)
 
+/* Loads between an acquire load and this fence see what that load's pair has released, or newer.
+ * ThreadSanitizer understands no fences: under it each of them is an acquire, which is enough. */
+#ifdef __SANITIZE_THREAD__
+#define load_fenced(p) load_acquire(p)
+#define FENCE_ACQUIRE() ((void)0)
+#else
+#define load_fenced(p) load_relaxed(p)
+#define FENCE_ACQUIRE() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+
 /* For the compiler alone: what a handler on the same thread sees in between. */
 #define KEEP_ORDER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 

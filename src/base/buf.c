@@ -2,10 +2,10 @@
 /* Growable byte buffer and the two variable-length integer encodings. */
 #include "base/buf.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#define BUF_FIRST_ROOM 256
 
 void buf_free(struct buf *b)
 {
@@ -21,26 +21,16 @@ void buf_clear(struct buf *b)
 
 uint8_t *buf_reserve(struct buf *b, size_t bytes)
 {
-	size_t room = b->room ? b->room : BUF_FIRST_ROOM;
-	uint8_t *data;
+	uint8_t *data = NULL;
 
-	if (b->failed)
-		return NULL;
-	if (bytes <= b->room - b->size)
+	if (b->data && bytes <= b->room - b->size && !b->failed)
 		return b->data + b->size;
-	if (bytes > SIZE_MAX / 2 - b->size) {
-		b->failed = 1;
+	if (!b->failed && bytes <= SIZE_MAX / 2 - b->size)
+		data = array_grown(b->data, b->size + bytes, &b->room, 1);
+	b->failed = !data;
+	if (!data)
 		return NULL;
-	}
-	while (room - b->size < bytes)
-		room *= 2;
-	data = realloc(b->data, room);
-	if (!data) {
-		b->failed = 1;
-		return NULL;
-	}
 	b->data = data;
-	b->room = room;
 	return data + b->size;
 }
 

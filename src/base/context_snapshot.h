@@ -22,6 +22,8 @@
 
 #include <weft/abi/session.h>
 
+#include "base/atomic.h"
+
 #define WEFT_SNAPSHOT_TRIES 3
 
 /* The same order as in struct weft_sample_record from span_id on. */
@@ -38,14 +40,8 @@ _Static_assert(sizeof(struct weft_context_snapshot) ==
 			       offsetof(struct weft_sample_record, span_id),
 	       "snapshot has the shape of the sample's context");
 
-/* ThreadSanitizer does not understand fences: under it each load is an acquire, which is enough. */
-#ifdef __SANITIZE_THREAD__
-#define WEFT_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
-#define WEFT_FENCE_ACQUIRE() ((void)0)
-#else
-#define WEFT_LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-#define WEFT_FENCE_ACQUIRE() __atomic_thread_fence(__ATOMIC_ACQUIRE)
-#endif
+#define WEFT_LOAD(field) load_fenced(&(field))
+#define WEFT_FENCE_ACQUIRE() FENCE_ACQUIRE()
 
 static inline int weft_snapshot_trace(const struct weft_slot *slot, uint64_t checksum,
 				      struct weft_context_snapshot *out)
@@ -128,8 +124,8 @@ weft_context_snapshot_remote(const struct weft_slot *slot, struct weft_context_s
 	enum weft_sample_context found = WEFT_CONTEXT_BUSY;
 
 	for (int i = 0; i < WEFT_SNAPSHOT_TRIES; i++) {
-		uint64_t seq = __atomic_load_n(&slot->ext.seq, __ATOMIC_ACQUIRE);
-		uint64_t checksum = __atomic_load_n(&slot->context.checksum, __ATOMIC_ACQUIRE);
+		uint64_t seq = load_acquire(&slot->ext.seq);
+		uint64_t checksum = load_acquire(&slot->context.checksum);
 
 		found = weft_snapshot_fields(slot, checksum, out);
 		WEFT_FENCE_ACQUIRE();

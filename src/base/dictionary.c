@@ -69,17 +69,6 @@ void dictionary_free(struct dictionary *d)
 	free(d);
 }
 
-static char *dictionary_copy_text(const uint8_t *data, uint32_t bytes)
-{
-	char *text = malloc((size_t)bytes + 1);
-
-	if (!text)
-		return NULL;
-	memcpy(text, data, bytes);
-	text[bytes] = 0;
-	return text;
-}
-
 static void dictionary_take_string(struct dictionary *d, uint32_t id, const uint8_t *data,
 				   uint32_t bytes)
 {
@@ -87,7 +76,7 @@ static void dictionary_take_string(struct dictionary *d, uint32_t id, const uint
 	uint64_t *value = map_put(d->strings, &id, sizeof(id), &fresh);
 
 	if (value && fresh)
-		*value = (uint64_t)(uintptr_t)dictionary_copy_text(data, bytes);
+		*value = (uint64_t)(uintptr_t)strndup((const char *)data, bytes);
 }
 
 void dictionary_take(void *arg, const struct weft_log_record *record, const uint8_t *data)
@@ -98,7 +87,7 @@ void dictionary_take(void *arg, const struct weft_log_record *record, const uint
 		dictionary_take_string(d, record->id, data, record->data_bytes);
 	else if (record->type == WEFT_LOG_TAG_NAME && record->id < WEFT_CONTEXT_V1_TAGS &&
 		 !d->tag_name[record->id])
-		d->tag_name[record->id] = dictionary_copy_text(data, record->data_bytes);
+		d->tag_name[record->id] = strndup((const char *)data, record->data_bytes);
 }
 
 const char *dictionary_string(const struct dictionary *d, uint32_t id)

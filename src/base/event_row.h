@@ -8,6 +8,7 @@
 
 #include <weft/abi/events.h>
 
+#include "base/atomic.h"
 #include "base/event_settings.h"
 
 /* A time in ticks of a clock of @hz, rounded up; UINT64_MAX if it does not fit. */
@@ -44,12 +45,11 @@ static inline uint32_t event_row_flags(const struct event_settings *s, uint32_t 
 static inline void event_row_fill(struct weft_event_row *row, const struct event_settings *s,
 				  uint32_t flags, uint64_t hz, int is_on)
 {
-	__atomic_store_n(&row->threshold_ns, s->threshold_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&row->threshold_tsc, event_row_ticks(s->threshold_ns, hz),
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&row->throttle_count, s->throttle_count, __ATOMIC_RELAXED);
-	__atomic_store_n(&row->throttle_window, s->throttle_window_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&row->flags, event_row_flags(s, flags, is_on), __ATOMIC_RELEASE);
+	store_relaxed(&row->threshold_ns, s->threshold_ns);
+	store_relaxed(&row->threshold_tsc, event_row_ticks(s->threshold_ns, hz));
+	store_relaxed(&row->throttle_count, s->throttle_count);
+	store_relaxed(&row->throttle_window, s->throttle_window_ns);
+	store_release(&row->flags, event_row_flags(s, flags, is_on));
 }
 
 /* A type's settings before any are set: @text holds the definition's, or is NULL. A default that

@@ -5,15 +5,18 @@
  */
 #include "base/event_settings.h"
 
+#include "base/quantity.h"
+
 #include <errno.h>
 
-struct unit {
+/* A word and what it stands for: of units their nanoseconds. */
+struct word {
 	const char *name;
-	uint64_t ns;
+	uint64_t value;
 };
 
 /* Longest first, so that a time is written in the largest unit that divides it. */
-static const struct unit units[] = {
+static const struct word units[] = {
 	{"d", UINT64_C(86400000000000)},
 	{"h", UINT64_C(3600000000000)},
 	{"m", UINT64_C(60000000000)},
@@ -21,27 +24,35 @@ static const struct unit units[] = {
 	{"ms", UINT64_C(1000000)},
 	{"us", UINT64_C(1000)},
 	{"ns", UINT64_C(1)},
+	{NULL, 0},
 };
-#define UNIT_COUNT (sizeof(units) / sizeof(units[0]))
+#define UNIT_COUNT (sizeof(units) / sizeof(units[0]) - 1)
 
-/* Periods that are no times. */
-static const struct unit periods[] = {
-	{"everyChunk", PERIOD_EVERY_CHUNK},
-	{"beginChunk", PERIOD_BEGIN_CHUNK},
-	{"endChunk", PERIOD_END_CHUNK},
-};
-#define PERIOD_COUNT (sizeof(periods) / sizeof(periods[0]))
+static const struct word bool_words[] = {{"false", 0}, {"true", 1}, {NULL, 0}};
+static const struct word select_words[] = {{"all", SELECT_ALL},
+					   {"if-context", SELECT_IF_CONTEXT},
+					   {"if-triggered", SELECT_IF_TRIGGERED},
+					   {NULL, 0}};
+static const struct word thresholds[] = {{"infinity", UINT64_MAX}, {NULL, 0}};
+static const struct word periods[] = {{"everyChunk", PERIOD_EVERY_CHUNK},
+				      {"beginChunk", PERIOD_BEGIN_CHUNK},
+				      {"endChunk", PERIOD_END_CHUNK},
+				      {NULL, 0}};
 
-static const char *const setting_names[] = {
-	[SETTING_ENABLED] = "enabled",   [SETTING_THRESHOLD] = "threshold",
-	[SETTING_THROTTLE] = "throttle", [SETTING_STACK_TRACE] = "stackTrace",
-	[SETTING_SELECT] = "select",     [SETTING_PERIOD] = "period",
-};
-static const char *const bool_words[] = {"false", "true"};
-static const char *const select_words[] = {
-	[SELECT_ALL] = "all",
-	[SELECT_IF_CONTEXT] = "if-context",
-	[SELECT_IF_TRIGGERED] = "if-triggered",
+/* Values that are words alone are ints in struct event_settings, times are 64 bits. */
+#define AT(member) offsetof(struct event_settings, member)
+static const struct {
+	const char *name;
+	size_t at;
+	const struct word *words;
+	int is_time;
+} settings[SETTING_COUNT] = {
+	[SETTING_ENABLED] = {"enabled", AT(enabled), bool_words, 0},
+	[SETTING_THRESHOLD] = {"threshold", AT(threshold_ns), thresholds, 1},
+	[SETTING_THROTTLE] = {.name = "throttle"},
+	[SETTING_STACK_TRACE] = {"stackTrace", AT(stack_trace), bool_words, 0},
+	[SETTING_SELECT] = {"select", AT(select), select_words, 0},
+	[SETTING_PERIOD] = {"period", AT(period_ns), periods, 1},
 };
 
 static char event_settings_lower(char c)
@@ -52,11 +63,6 @@ static char event_settings_lower(char c)
 static int event_settings_is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-static int event_settings_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 struct setting_text weft_setting_trimmed(struct setting_text text)
@@ -80,22 +86,32 @@ static int is_word(struct setting_text text, const char *word)
 	return !word[i];
 }
 
-static int word_index(struct setting_text text, const char *const *words, size_t count)
+static const struct word *word_named(const struct word *words, struct setting_text text)
 {
-	for (size_t i = 0; i < count; i++)
-		if (is_word(text, words[i]))
-			return (int)i;
-	return -ENOENT;
+	for (; words->name; words++)
+		if (is_word(text, words->name))
+			return words;
+	return NULL;
+}
+
+static const struct word *word_of_value(const struct word *words, uint64_t value)
+{
+	while (words->name && words->value != value)
+		words++;
+	return words->name ? words : NULL;
 }
 
 const char *weft_setting_name(enum event_setting setting)
 {
-	return (unsigned int)setting < SETTING_COUNT ? setting_names[setting] : NULL;
+	return (unsigned int)setting < SETTING_COUNT ? settings[setting].name : NULL;
 }
 
 int weft_setting_find(const char *name, size_t bytes)
 {
-	return word_index((struct setting_text){name, bytes}, setting_names, SETTING_COUNT);
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (is_word((struct setting_text){name, bytes}, settings[i].name))
+			return i;
+	return -ENOENT;
 }
 
 /* ---- reading values */
@@ -106,7 +122,7 @@ static int event_settings_take_number(struct setting_text *text, uint64_t *out)
 	uint64_t number = 0;
 	size_t i;
 
-	for (i = 0; i < text->bytes && event_settings_is_digit(text->at[i]); i++)
+	for (i = 0; i < text->bytes && hex_digit(text->at[i]) < 10; i++)
 		if (__builtin_mul_overflow(number, 10, &number) ||
 		    __builtin_add_overflow(number, (uint64_t)(text->at[i] - '0'), &number) ||
 		    number > INT64_MAX)
@@ -120,50 +136,23 @@ static int event_settings_take_number(struct setting_text *text, uint64_t *out)
 	return 0;
 }
 
-static const struct unit *unit_named(struct setting_text text)
-{
-	for (size_t i = 0; i < UNIT_COUNT; i++)
-		if (is_word(text, units[i].name))
-			return &units[i];
-	return NULL;
-}
-
 static int read_time(struct setting_text text, uint64_t *out)
 {
-	const struct unit *unit;
+	const struct word *unit;
 	uint64_t number, ns;
 
 	if (event_settings_take_number(&text, &number))
 		return -EINVAL;
-	unit = unit_named(text);
-	if (!unit || __builtin_mul_overflow(number, unit->ns, &ns) || ns > INT64_MAX)
+	unit = word_named(units, text);
+	if (!unit || __builtin_mul_overflow(number, unit->value, &ns) || ns > INT64_MAX)
 		return -EINVAL;
 	*out = ns;
 	return 0;
 }
 
-static int put_bool(int *out, struct setting_text text)
-{
-	int word = word_index(text, bool_words, 2);
-
-	if (word < 0)
-		return -EINVAL;
-	*out = word;
-	return 0;
-}
-
-static int put_threshold(struct event_settings *s, struct setting_text text)
-{
-	if (is_word(text, "infinity")) {
-		s->threshold_ns = UINT64_MAX;
-		return 0;
-	}
-	return read_time(text, &s->threshold_ns);
-}
-
 static int put_throttle(struct event_settings *s, struct setting_text text)
 {
-	const struct unit *unit;
+	const struct word *unit;
 	uint64_t count, window_ns;
 
 	if (is_word(text, "off")) {
@@ -177,52 +166,34 @@ static int put_throttle(struct event_settings *s, struct setting_text text)
 	}
 	if (event_settings_take_number(&text, &count) || !text.bytes || *text.at != '/')
 		return -EINVAL;
-	unit = unit_named(weft_setting_trimmed((struct setting_text){text.at + 1, text.bytes - 1}));
+	unit = word_named(units,
+			  weft_setting_trimmed((struct setting_text){text.at + 1, text.bytes - 1}));
 	if (!unit)
 		return -EINVAL;
 	s->throttle_count = count;
-	s->throttle_window_ns = unit->ns;
+	s->throttle_window_ns = unit->value;
 	return 0;
-}
-
-static int put_select(struct event_settings *s, struct setting_text text)
-{
-	int word = word_index(text, select_words, 3);
-
-	s->select = word < 0 ? SELECT_ALL : (enum event_select)word;
-	return word < 0 ? -EINVAL : 0;
-}
-
-static int put_period(struct event_settings *s, struct setting_text text)
-{
-	for (size_t i = 0; i < PERIOD_COUNT; i++)
-		if (is_word(text, periods[i].name)) {
-			s->period_ns = periods[i].ns;
-			return 0;
-		}
-	return read_time(text, &s->period_ns);
 }
 
 static int event_settings_put_value(struct event_settings *s, enum event_setting setting,
 				    struct setting_text text)
 {
-	switch (setting) {
-	case SETTING_ENABLED:
-		return put_bool(&s->enabled, text);
-	case SETTING_THRESHOLD:
-		return put_threshold(s, text);
-	case SETTING_THROTTLE:
+	void *to = (char *)s + settings[setting].at;
+	const struct word *word;
+	uint64_t ns = 0;
+
+	if (setting == SETTING_THROTTLE)
 		return put_throttle(s, text);
-	case SETTING_STACK_TRACE:
-		return put_bool(&s->stack_trace, text);
-	case SETTING_SELECT:
-		return put_select(s, text);
-	case SETTING_PERIOD:
-		return put_period(s, text);
-	case SETTING_COUNT:
-		break;
-	}
-	return -EINVAL;
+	word = word_named(settings[setting].words, text);
+	if (!word && setting == SETTING_SELECT)
+		s->select = SELECT_ALL;
+	if (!word && (!settings[setting].is_time || read_time(text, &ns)))
+		return -EINVAL;
+	if (settings[setting].is_time)
+		*(uint64_t *)to = word ? word->value : ns;
+	else
+		*(int *)to = (int)word->value;
+	return 0;
 }
 
 int weft_setting_put(struct event_settings *s, enum event_setting setting, const char *value,
@@ -273,70 +244,46 @@ static void add_time(struct room *room, uint64_t ns)
 {
 	size_t unit = ns ? 0 : UNIT_COUNT - 1;
 
-	while (ns % units[unit].ns)
+	while (ns % units[unit].value)
 		unit++;
-	event_settings_add_number(room, ns / units[unit].ns);
+	event_settings_add_number(room, ns / units[unit].value);
 	add_text(room, " ");
 	add_text(room, units[unit].name);
 }
 
 static void add_throttle(struct room *room, const struct event_settings *s)
 {
-	size_t unit = 0;
+	const struct word *unit = word_of_value(units, s->throttle_window_ns);
 
-	while (unit < UNIT_COUNT && units[unit].ns != s->throttle_window_ns)
-		unit++;
-	if (unit == UNIT_COUNT && !s->throttle_window_ns) {
+	if (!s->throttle_window_ns) {
 		add_text(room, "off");
-		return;
-	}
-	if (unit == UNIT_COUNT) {
+	} else if (!unit) {
 		add_time(room, s->throttle_window_ns);
-		return;
+	} else {
+		event_settings_add_number(room, s->throttle_count);
+		add_text(room, "/");
+		add_text(room, unit->name);
 	}
-	event_settings_add_number(room, s->throttle_count);
-	add_text(room, "/");
-	add_text(room, units[unit].name);
-}
-
-static void add_period(struct room *room, uint64_t period_ns)
-{
-	for (size_t i = 0; i < PERIOD_COUNT; i++)
-		if (periods[i].ns == period_ns) {
-			add_text(room, periods[i].name);
-			return;
-		}
-	add_time(room, period_ns);
 }
 
 static void event_settings_add_setting(struct room *room, const struct event_settings *s,
 				       enum event_setting setting)
 {
-	switch (setting) {
-	case SETTING_ENABLED:
-		add_text(room, bool_words[!!s->enabled]);
-		break;
-	case SETTING_THRESHOLD:
-		if (s->threshold_ns == UINT64_MAX)
-			add_text(room, "infinity");
-		else
-			add_time(room, s->threshold_ns);
-		break;
-	case SETTING_THROTTLE:
+	const void *at = (const char *)s + settings[setting].at;
+	int is_time = settings[setting].is_time;
+	const struct word *word;
+	uint64_t value;
+
+	if (setting == SETTING_THROTTLE) {
 		add_throttle(room, s);
-		break;
-	case SETTING_STACK_TRACE:
-		add_text(room, bool_words[!!s->stack_trace]);
-		break;
-	case SETTING_SELECT:
-		add_text(room, select_words[(unsigned int)s->select < 3 ? s->select : SELECT_ALL]);
-		break;
-	case SETTING_PERIOD:
-		add_period(room, s->period_ns);
-		break;
-	case SETTING_COUNT:
-		break;
+		return;
 	}
+	value = is_time ? *(const uint64_t *)at : (uint64_t) * (const int *)at;
+	word = word_of_value(settings[setting].words, value);
+	if (is_time && !word)
+		add_time(room, value);
+	else
+		add_text(room, word ? word->name : settings[setting].words->name);
 }
 
 size_t weft_setting_text(const struct event_settings *s, enum event_setting setting, char *room,
@@ -346,7 +293,8 @@ size_t weft_setting_text(const struct event_settings *s, enum event_setting sett
 
 	if (!room_bytes)
 		return 0;
-	event_settings_add_setting(&to, s, setting);
+	if ((unsigned int)setting < SETTING_COUNT)
+		event_settings_add_setting(&to, s, setting);
 	room[to.used] = 0;
 	return to.used;
 }

@@ -22,17 +22,9 @@ static unsigned int bits_within(const struct histogram *h, uint64_t value)
 /* The first bucket of which not all is below @value. */
 static size_t histogram_place_of(const struct histogram *h, uint64_t value)
 {
-	size_t low = 0, high = h->buckets;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (h->bucket[mid].max < value)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return value ? array_upto(h->bucket, h->buckets, sizeof(*h->bucket),
+				  offsetof(struct histogram_bucket, max), value - 1)
+		     : 0;
 }
 
 /* Joins values that belong to one bucket from now on. */

@@ -22,8 +22,7 @@ struct cell {
 struct map {
 	struct cell *cells;
 	size_t room, count; /* room is a power of two */
-	uint8_t *keys;
-	size_t keys_bytes, keys_room;
+	struct buf keys;
 	uint64_t salt;
 };
 
@@ -52,14 +51,15 @@ void map_free(struct map *m)
 	if (!m)
 		return;
 	free(m->cells);
-	free(m->keys);
+	buf_free(&m->keys);
 	free(m);
 }
 
 void map_clear(struct map *m)
 {
 	memset(m->cells, 0, m->room * sizeof(*m->cells));
-	m->count = m->keys_bytes = 0;
+	m->count = 0;
+	buf_clear(&m->keys);
 }
 
 void map_free_values(struct map *m, void (*destroy)(void *value))
@@ -85,7 +85,7 @@ static struct cell *map_probe(const struct map *m, uint64_t hash, const void *ke
 		if (!c->hash)
 			return c;
 		if (c->hash == hash && c->bytes == bytes &&
-		    (!bytes || memcmp(m->keys + c->key, key, bytes) == 0))
+		    (!bytes || memcmp(m->keys.data + c->key, key, bytes) == 0))
 			return c;
 	}
 }
@@ -126,25 +126,6 @@ static int grow_cells(struct map *m)
 	return 1;
 }
 
-static int grow_keys(struct map *m, size_t bytes)
-{
-	size_t room = m->keys_room ? m->keys_room : 1024;
-	uint8_t *keys;
-
-	if (bytes <= m->keys_room - m->keys_bytes)
-		return 1;
-	if (bytes > SIZE_MAX / 4 - m->keys_bytes)
-		return 0;
-	while (room - m->keys_bytes < bytes)
-		room *= 2;
-	keys = realloc(m->keys, room);
-	if (!keys)
-		return 0;
-	m->keys = keys;
-	m->keys_room = room;
-	return 1;
-}
-
 uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 {
 	uint64_t hash = key_hash(m, key, bytes);
@@ -154,17 +135,15 @@ uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 		*fresh = !c->hash;
 	if (c->hash)
 		return &c->value;
-	if (!grow_keys(m, bytes))
+	if (!buf_reserve(&m->keys, bytes))
 		return NULL;
 	if ((m->count + 1) * 4 > m->room * 3) {
 		if (!grow_cells(m))
 			return NULL;
 		c = map_probe(m, hash, key, bytes);
 	}
-	if (bytes)
-		memcpy(m->keys + m->keys_bytes, key, bytes);
-	*c = (struct cell){.hash = hash, .key = m->keys_bytes, .bytes = bytes};
-	m->keys_bytes += bytes;
+	*c = (struct cell){.hash = hash, .key = m->keys.size, .bytes = bytes};
+	buf_put(&m->keys, key, bytes);
 	m->count++;
 	return &c->value;
 }
@@ -190,7 +169,7 @@ int map_next(const struct map *m, size_t *cursor, const void **key, size_t *byte
 
 		if (!c->hash)
 			continue;
-		*key = m->keys + c->key;
+		*key = m->keys.data + c->key;
 		*bytes = c->bytes;
 		*value = &c->value;
 		++*cursor;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A file that appears whole or not at all, and its permissions: see output.h. */
 #include "base/output.h"
+#include "base/atomic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +29,7 @@ static void output_note(char *temporary)
 	for (size_t i = 0; i < sizeof(unfinished) / sizeof(*unfinished); i++) {
 		char *none = NULL;
 
-		if (__atomic_compare_exchange_n(&unfinished[i], &none, temporary, 0,
-						__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		if (cas_release(&unfinished[i], &none, temporary))
 			return;
 	}
 }
@@ -39,15 +39,14 @@ static void output_forget(char *temporary)
 	for (size_t i = 0; temporary && i < sizeof(unfinished) / sizeof(*unfinished); i++) {
 		char *it = temporary;
 
-		__atomic_compare_exchange_n(&unfinished[i], &it, NULL, 0, __ATOMIC_RELEASE,
-					    __ATOMIC_RELAXED);
+		cas_release(&unfinished[i], &it, NULL);
 	}
 }
 
 void output_abandon_all(void)
 {
 	for (size_t i = 0; i < sizeof(unfinished) / sizeof(*unfinished); i++) {
-		const char *temporary = __atomic_load_n(&unfinished[i], __ATOMIC_ACQUIRE);
+		const char *temporary = load_acquire(&unfinished[i]);
 
 		if (temporary)
 			unlink(temporary);

@@ -19,18 +19,13 @@ struct decimal {
 	uint64_t fraction; /* of FRACTION_ONE; further digits are dropped */
 };
 
-static int quantity_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static int read_whole(const char **text, uint64_t *out)
 {
 	uint64_t whole = 0;
 
-	if (!quantity_is_digit(**text))
+	if (hex_digit(**text) > 9)
 		return -EINVAL;
-	for (; quantity_is_digit(**text); ++*text) {
+	for (; hex_digit(**text) < 10; ++*text) {
 		if (__builtin_mul_overflow(whole, 10, &whole) ||
 		    __builtin_add_overflow(whole, (uint64_t)(**text - '0'), &whole))
 			return -ERANGE;
@@ -48,9 +43,9 @@ static int read_decimal(const char **text, struct decimal *out)
 	if (err || **text != '.')
 		return err;
 	++*text;
-	if (!quantity_is_digit(**text))
+	if (hex_digit(**text) > 9)
 		return -EINVAL;
-	for (; quantity_is_digit(**text); ++*text) {
+	for (; hex_digit(**text) < 10; ++*text) {
 		place /= 10;
 		out->fraction += place * (uint64_t)(**text - '0');
 	}

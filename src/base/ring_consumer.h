@@ -22,6 +22,8 @@
 
 #include <weft/abi/session.h>
 
+#include "base/atomic.h"
+
 #define RING_PAD_BYTES_MIN 8 /* a pad is its first 8 bytes at least; other records 16 */
 
 struct ring_reader {
@@ -42,14 +44,14 @@ static inline void ring_reader_open(struct ring_reader *r, const struct weft_rin
 /* Give the space of all records taken so far back to the producer. */
 static inline void ring_reader_release(struct ring_reader *r)
 {
-	__atomic_store_n(&r->consumer->delivered, r->delivered, __ATOMIC_RELAXED);
-	__atomic_store_n(&r->consumer->tail, r->tail, __ATOMIC_RELEASE);
+	store_relaxed(&r->consumer->delivered, r->delivered);
+	store_release(&r->consumer->tail, r->tail);
 }
 
 /* Bytes published and not yet taken, within what the ring can hold. */
 static inline uint64_t ring_reader_pending(const struct ring_reader *r)
 {
-	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&r->producer->head);
 
 	return head - r->tail <= r->bytes ? head - r->tail : 0;
 }
@@ -68,7 +70,7 @@ static inline int ring_reader_skip_to_head(struct ring_reader *r, uint64_t head)
  */
 static inline int ring_reader_next(struct ring_reader *r, void *out, uint32_t room)
 {
-	uint64_t head = __atomic_load_n(&r->producer->head, __ATOMIC_ACQUIRE);
+	uint64_t head = load_acquire(&r->producer->head);
 
 	if (head - r->tail > r->bytes || head % 8)
 		return ring_reader_skip_to_head(r, head & ~UINT64_C(7));

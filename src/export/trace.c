@@ -79,8 +79,8 @@ static int trace_end_slices(struct export_job *x, const struct coro_slice **open
 
 static int trace_draw_slices(struct export_job *x, const struct coro_thread *threads)
 {
-	const struct coro_slice *slices, **open;
-	size_t count = coro_timeline_slices(x->timeline, &slices), depth = 0;
+	const struct coro_slice *slices = x->timeline->nested.at, **open;
+	size_t count = x->timeline->nested.count, depth = 0;
 	int rc = 0;
 
 	open = calloc(count + 1, sizeof(struct coro_slice *));
@@ -100,8 +100,8 @@ static int trace_draw_slices(struct export_job *x, const struct coro_thread *thr
 
 static int trace_draw_waits(struct export_job *x)
 {
-	const struct coro_wait *waits;
-	size_t count = coro_timeline_waits(x->timeline, &waits), track = 0;
+	const struct coro_wait *waits = x->timeline->waits;
+	size_t count = x->timeline->wait_count, track = 0;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < count; i++) {
@@ -114,19 +114,16 @@ static int trace_draw_waits(struct export_job *x)
 static int trace_draw(struct export_job *x, const struct coro_books *books)
 {
 	const struct exporter_ops *ops = x->format->ops;
-	const struct coro_thread *threads;
-	size_t count;
 	int rc = coro_timeline_finish(x->timeline, books);
 
 	if (!rc)
 		rc = ops->begin(x);
 	if (!rc)
-		rc = ops->lost(x, coro_timeline_lost(x->timeline));
-	count = coro_timeline_threads(x->timeline, &threads);
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = ops->thread(x, &threads[i], (uint32_t)i);
+		rc = ops->lost(x, x->timeline->lost);
+	for (size_t i = 0; !rc && i < x->timeline->thread_count; i++)
+		rc = ops->thread(x, &x->timeline->threads[i], (uint32_t)i);
 	if (!rc)
-		rc = trace_draw_slices(x, threads);
+		rc = trace_draw_slices(x, x->timeline->threads);
 	return rc ? rc : trace_draw_waits(x);
 }
 

@@ -2,20 +2,12 @@
 /* See proc_maps.h. */
 #include "proc/proc_maps.h"
 
+#include "base/quantity.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NO_DIGIT 99u
-
-static unsigned int proc_maps_digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned int)(c - '0');
-	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a' + 10) : NO_DIGIT;
-}
 
 /* A number that ends at @stop or at the end of the line; *@at moves behind both. */
 static int proc_maps_parse_number(const char **at, const char *end, unsigned int base, char stop,
@@ -25,7 +17,7 @@ static int proc_maps_parse_number(const char **at, const char *end, unsigned int
 	uint64_t value = 0;
 
 	for (; p < end && *p != stop; p++) {
-		unsigned int digit = proc_maps_digit_of(*p);
+		unsigned int digit = hex_digit(*p);
 
 		if (digit >= base || value > (UINT64_MAX - digit) / base)
 			return -EINVAL;
@@ -98,6 +90,8 @@ int proc_maps_parse(const char *text, size_t bytes, int (*each)(void *arg, struc
 		stop = stop ? stop : end;
 		rc = proc_map_parse(text, (size_t)(stop - text), &map);
 		if (rc == 0) {
+			map.line = text;
+			map.line_bytes = (size_t)(stop - text);
 			rc = each(arg, &map);
 			free(map.path);
 		} else if (rc == -EINVAL) {

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/sysmacros.h>
 #include <sys/types.h>
 
 struct proc_map {
@@ -13,7 +14,16 @@ struct proc_map {
 	uint32_t device_major, device_minor;
 	char permissions[5]; /* "rwxp" */
 	char *path;          /* freed by the caller; "" = anonymous */
+	const char *line;    /* all of it, line_bytes, as long as proc_maps_each() shows it */
+	size_t line_bytes;
 };
+
+/* Is it a mapping of this file, by stat(2)'s st_dev and st_ino? */
+static inline int proc_map_is_of(const struct proc_map *map, dev_t device, ino_t inode)
+{
+	return map->inode == inode && map->device_major == major(device) &&
+	       map->device_minor == minor(device);
+}
 
 /* Parse a line of @bytes, without its newline. 0, -EINVAL or -ENOMEM; @out changes only if it is 0.
  */

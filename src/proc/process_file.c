@@ -74,7 +74,7 @@ static char *process_file_spaced(char *text, size_t bytes)
 {
 	while (bytes && text[bytes - 1] == 0)
 		bytes--;
-	for (size_t i = 0; i < bytes; i++)
+	for (size_t i = 0; text && i < bytes; i++)
 		if (text[i] == 0)
 			text[i] = ' ';
 	return text;

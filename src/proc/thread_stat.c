@@ -157,7 +157,7 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 	return 0;
 }
 
-static int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out)
+int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out)
 {
 	char text[128];
 	int rc = (int)proc_read_task(proc_fd, tid, "schedstat", text, sizeof(text));

@@ -55,6 +55,9 @@ struct thread_masks {
 #define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
+/* 0; -ENOENT, too, where the kernel has no schedstat. */
+int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out);
+
 /* CPU time so far: by schedstat, or by stat, in clock ticks, where the kernel has no schedstat. */
 int thread_cpu_read(int proc_fd, int32_t tid, uint64_t *cpu_ns);
 

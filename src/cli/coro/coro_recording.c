@@ -246,7 +246,7 @@ static void coro_recording_tell_death(const struct feeding *f, const struct piec
 		.ts = p->end_ns,
 	};
 
-	coro_report_death(f->r, &death);
+	coro_lives_death(f->r->lives, &death);
 }
 
 static int coro_recording_feed(struct feeding *f, const struct piece *p)

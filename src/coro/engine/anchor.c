@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/anchor.h"
 
-#include <stdio.h>
+#include "base/atomic.h"
+#include "proc/proc_text.h"
+
+#include <fcntl.h>
 #include <string.h>
 
 #define LEAST_NS UINT64_C(20000000)  /* measured over no less */
@@ -17,17 +20,21 @@ uint64_t coro_clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static uint64_t tsc_now(void)
+{
 #if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return 0; /* and no clocksource of the kernel's is called so */
+#endif
+}
+
 static int kernel_uses_tsc(void)
 {
-	char name[16] = "";
-	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "re");
+	char name[16];
 
-	if (!f)
-		return 0;
-	if (!fgets(name, sizeof(name), f))
-		name[0] = 0;
-	fclose(f);
+	proc_read(AT_FDCWD, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		  name, sizeof(name));
 	return strcmp(name, "tsc\n") == 0;
 }
 
@@ -38,8 +45,8 @@ static struct anchor_pair both(void)
 	uint64_t shortest = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = __builtin_ia32_rdtsc(), ns = coro_clock_ns(CLOCK_MONOTONIC);
-		uint64_t after = __builtin_ia32_rdtsc();
+		uint64_t before = tsc_now(), ns = coro_clock_ns(CLOCK_MONOTONIC);
+		uint64_t after = tsc_now();
 
 		if (after - before >= shortest)
 			continue;
@@ -53,15 +60,15 @@ static void anchor_publish(const struct anchor *a, const struct anchor_pair *bas
 			   uint64_t valid_ticks)
 {
 	struct weft_ctp_anchor *s = a->shared;
-	uint32_t seq = __atomic_load_n(&s->seq, __ATOMIC_RELAXED) | 1;
+	uint32_t seq = load_relaxed(&s->seq) | 1;
 
-	__atomic_store_n(&s->seq, seq, __ATOMIC_RELAXED);
+	store_relaxed(&s->seq, seq);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	__atomic_store_n(&s->base_tsc, base->tsc, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->base_ns, base->ns, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->mult, mult, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->valid_ticks, valid_ticks, __ATOMIC_RELAXED);
-	__atomic_store_n(&s->seq, seq + 1, __ATOMIC_RELEASE);
+	store_relaxed(&s->base_tsc, base->tsc);
+	store_relaxed(&s->base_ns, base->ns);
+	store_relaxed(&s->mult, mult);
+	store_relaxed(&s->valid_ticks, valid_ticks);
+	store_release(&s->seq, seq + 1);
 }
 
 int anchor_open(struct anchor *a, struct weft_ctp_anchor *shared)
@@ -110,21 +117,3 @@ void anchor_stop(struct anchor *a)
 		anchor_publish(a, &none, 0, 0);
 	a->shared = NULL;
 }
-#else
-int anchor_open(struct anchor *a, struct weft_ctp_anchor *shared)
-{
-	(void)shared;
-	memset(a, 0, sizeof(*a));
-	return 0;
-}
-
-void anchor_update(struct anchor *a)
-{
-	(void)a;
-}
-
-void anchor_stop(struct anchor *a)
-{
-	(void)a;
-}
-#endif

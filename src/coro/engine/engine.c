@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/engine.h"
 
+#include "base/atomic.h"
 #include "coro/engine/anchor.h"
-#include "coro/engine/engine_place.h"
 #include "coro/engine/harvest.h"
 #include "coro/engine/maps_note.h"
 #include "coro/engine/progress.h"
@@ -26,6 +26,14 @@
 #define DRAIN_SWEEPS 1000  /* of targets that go on writing */
 #define BATCH_MOST (64 * 1024)
 
+/* Where its files lie: where it was told, else in a directory of its own, 0700, under
+ * $XDG_RUNTIME_DIR or /tmp. */
+struct engine_place {
+	char directory[PATH_MAX]; /* "" = none was made */
+	char shm[PATH_MAX], sock[PATH_MAX];
+	int owns_shm; /* it is ours to take away */
+};
+
 struct coro_engine {
 	struct coro_engine_options options;
 	struct engine_place place;
@@ -44,6 +52,83 @@ struct coro_engine {
 	int asleep, is_cut, failed, stopped, has_suspects;
 };
 
+/* ---- its place */
+
+static int make_directory(struct engine_place *p)
+{
+	const char *above = getenv("XDG_RUNTIME_DIR");
+
+	if (!above || above[0] != '/' || strlen(above) > 60 || access(above, W_OK | X_OK))
+		above = "/tmp";
+	snprintf(p->directory, sizeof(p->directory), "%s/weft-coro-XXXXXX", above);
+	if (mkdtemp(p->directory))
+		return 0;
+	p->directory[0] = 0;
+	return -errno;
+}
+
+/* As the target will find it, wherever it goes. */
+static int engine_place_set_path(char out[PATH_MAX], const char *given, const char *directory,
+				 const char *name)
+{
+	char here[PATH_MAX];
+	int n;
+
+	if (!given)
+		n = snprintf(out, PATH_MAX, "%.4000s/%s", directory, name);
+	else if (given[0] == '/')
+		n = snprintf(out, PATH_MAX, "%s", given);
+	else if (!getcwd(here, sizeof(here)))
+		return -errno;
+	else
+		n = snprintf(out, PATH_MAX, "%.2000s/%s", here, given);
+	return n < 0 || n >= PATH_MAX ? -ENAMETOOLONG : 0;
+}
+
+static int place_open(struct engine_place *p, const struct coro_engine_options *o,
+		      const char **what)
+{
+	int rc = 0;
+
+	*what = "a private directory";
+	if (!o->shm_path || (!o->sock_path && !o->attach))
+		rc = make_directory(p);
+	if (rc)
+		return rc;
+	*what = o->shm_path ? o->shm_path : p->directory;
+	rc = engine_place_set_path(p->shm, o->shm_path, p->directory, "stations");
+	if (rc || (o->attach && !o->sock_path))
+		return rc;
+	*what = o->sock_path ? o->sock_path : p->directory;
+	return engine_place_set_path(p->sock, o->sock_path, p->directory, "socket");
+}
+
+static void place_close(struct engine_place *p, int keep)
+{
+	if (p->owns_shm && !keep)
+		unlink(p->shm);
+	if (p->directory[0])
+		rmdir(p->directory); /* not while something is kept in it */
+}
+
+/* Removes the private directory that @path lies in, if it is one and empty: an engine that was
+ * killed left it. */
+static void place_remove_private(const char *path)
+{
+	const char *end = strrchr(path, '/'), *name = end;
+	char directory[PATH_MAX];
+
+	if (!end || end == path || end - path >= PATH_MAX)
+		return;
+	while (name > path && name[-1] != '/')
+		name--;
+	if (strncmp(name, "weft-coro-", strlen("weft-coro-")) != 0)
+		return;
+	memcpy(directory, path, (size_t)(end - path));
+	directory[end - path] = 0;
+	rmdir(directory); /* not while something is in it */
+}
+
 /* ---- the header's engine fields */
 
 static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
@@ -51,9 +136,9 @@ static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
 	struct weft_ctp_header *h = e->shm.header;
 
 	e->clocks_ns = now_ns;
-	__atomic_store_n(&h->real_ns, coro_clock_ns(CLOCK_REALTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC), __ATOMIC_RELAXED);
+	store_relaxed(&h->real_ns, coro_clock_ns(CLOCK_REALTIME));
+	store_relaxed(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME));
+	store_relaxed(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC));
 }
 
 static int appear(void *arg)
@@ -71,10 +156,10 @@ static int appear(void *arg)
 	if (anchor_open(&e->anchor, &h->anchor))
 		features |= WEFT_CTP_ANCHOR;
 	tell_clocks(e, coro_clock_ns(CLOCK_MONOTONIC));
-	__atomic_store_n(&h->engine_pid, (int32_t)getpid(), __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engine_epoch, epoch, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->features, features, __ATOMIC_RELEASE);
+	store_relaxed(&h->engine_pid, (int32_t)getpid());
+	store_relaxed(&h->engine_epoch, epoch);
+	store_relaxed(&h->tracer_sleeping, 0);
+	store_release(&h->features, features);
 	return 0;
 }
 
@@ -84,13 +169,13 @@ static int disappear(void *arg)
 	struct coro_engine *e = arg;
 	struct weft_ctp_header *h = e->shm.header;
 
-	__atomic_store_n(&h->tracer_sleeping, 0, __ATOMIC_RELAXED);
+	store_relaxed(&h->tracer_sleeping, 0);
 	if (!e->shm.is_extended)
 		return 0;
 	anchor_stop(&e->anchor);
 	__atomic_fetch_and(&h->features, ~(uint32_t)WEFT_CTP_ANCHOR, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engine_epoch, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&h->engine_pid, 0, __ATOMIC_RELAXED);
+	store_relaxed(&h->engine_epoch, 0);
+	store_relaxed(&h->engine_pid, 0);
 	return 0;
 }
 
@@ -102,7 +187,7 @@ static int keep_time(void *arg)
 	if (!e->shm.is_extended)
 		return 0;
 	anchor_update(&e->anchor);
-	__atomic_store_n(&e->shm.header->harvested_ns, now, __ATOMIC_RELAXED);
+	store_relaxed(&e->shm.header->harvested_ns, now);
 	if (now - e->clocks_ns >= CLOCKS_NS)
 		tell_clocks(e, now);
 	return 0;
@@ -401,7 +486,7 @@ static int64_t sweep_while_pressed(struct coro_engine *e)
 static void set_sleeping(struct coro_engine *e, uint32_t asleep)
 {
 	e->asleep = (int)asleep;
-	__atomic_store_n(&e->shm.header->tracer_sleeping, asleep, __ATOMIC_SEQ_CST);
+	store_seq_cst(&e->shm.header->tracer_sleeping, asleep);
 }
 
 static int wake(void *arg)

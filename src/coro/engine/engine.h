@@ -8,7 +8,6 @@
  * is written by a thread of its own.
  *
  *   engine.c       the engine, driven by steps
- *   engine_place.c where its files lie
  *   shm.c          the shared file
  *   station.c      one station, three dialects
  *   harvest.c      from stations to events

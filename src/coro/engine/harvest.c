@@ -7,6 +7,7 @@
 #include "coro/engine/harvest.h"
 
 #include "base/array.h"
+#include "base/atomic.h"
 #include "base/map.h"
 #include "coro/engine/anchor.h"
 #include "coro/engine/station.h"
@@ -14,7 +15,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define SHARE_LEAST 64               /* stations of a sweep's share */
@@ -109,17 +109,16 @@ void coro_harvest_free(struct coro_harvest *h)
 
 static void harvest_list(struct coro_harvest *h, uint32_t index)
 {
-	uint32_t *bigger;
+	uint32_t *one;
 
 	if (h->cursors[index].is_listed)
 		return;
-	bigger = array_grown(h->listed, h->listed_count + 1, &h->listed_room, sizeof(*h->listed));
-	if (!bigger) {
+	one = array_add(&h->listed, &h->listed_count, &h->listed_room, sizeof(*one));
+	if (!one) {
 		h->failed = -ENOMEM;
 		return;
 	}
-	h->listed = bigger;
-	h->listed[h->listed_count++] = index;
+	*one = index;
 	h->cursors[index].is_listed = 1;
 }
 
@@ -137,15 +136,14 @@ static void harvest_take(void *arg, const struct coro_event *event)
 {
 	struct coro_harvest *h = arg;
 	struct coro_batch *b = h->batch;
-	struct coro_event *grown = array_grown(b->events, b->count + 1, &b->room, sizeof(*grown));
+	struct coro_event *one = array_add(&b->events, &b->count, &b->room, sizeof(*one));
 
-	if (!grown) {
+	if (!one) {
 		h->failed = -ENOMEM;
 		coro_harvest_give_up(h, event, 1);
 		return;
 	}
-	b->events = grown;
-	grown[b->count++] = *event;
+	*one = *event;
 	h->taken++;
 	if (event->pid == h->last_pid || !event->pid)
 		return;
@@ -157,15 +155,13 @@ static void harvest_take_death(void *arg, const struct coro_death *death)
 {
 	struct coro_harvest *h = arg;
 	struct coro_batch *b = h->batch;
-	struct coro_batch_death *grown =
-		array_grown(b->deaths, b->death_count + 1, &b->death_room, sizeof(*grown));
+	struct coro_batch_death *one =
+		array_add(&b->deaths, &b->death_count, &b->death_room, sizeof(*one));
 
-	if (!grown) {
+	if (one)
+		*one = (struct coro_batch_death){b->count, *death};
+	else
 		h->failed = -ENOMEM;
-		return;
-	}
-	b->deaths = grown;
-	grown[b->death_count++] = (struct coro_batch_death){b->count, *death};
 }
 
 void coro_harvest_tell_deaths(struct coro_harvest *h)
@@ -238,7 +234,7 @@ static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
 	if (!h->shm->is_extended || !h->shm->is_writable || shift > 31)
 		return;
 	for (uint32_t w = 0; w < WEFT_CTP_DIRTY_WORDS; w++) {
-		uint64_t bits = __atomic_load_n(&words[w], __ATOMIC_RELAXED);
+		uint64_t bits = load_relaxed(&words[w]);
 
 		if (bits)
 			bits = __atomic_exchange_n(&words[w], 0, __ATOMIC_ACQ_REL);
@@ -353,9 +349,9 @@ int coro_harvest_each_pid(struct coro_harvest *h, int (*each)(void *arg, uint32_
 
 	for (uint32_t i = 0; i < allocated && !rc; i++) {
 		const struct weft_ctp_station *s = &h->shm->stations[i];
-		uint32_t pid = __atomic_load_n(&s->pid, __ATOMIC_RELAXED);
+		uint32_t pid = load_relaxed(&s->pid);
 
-		if (pid == last || __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED))
+		if (pid == last || load_relaxed(&s->is_dead))
 			continue;
 		last = pid;
 		rc = each(arg, pid);
@@ -373,33 +369,31 @@ static void harvest_give_back(const struct coro_shm *shm, uint32_t index)
 	uint8_t dead = WEFT_CTP_DEAD;
 	uint64_t *stack, head, top;
 
-	if (!__atomic_compare_exchange_n(&s->state, &dead, (uint8_t)WEFT_CTP_LISTED, 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!cas_acq_rel(&s->state, &dead, (uint8_t)WEFT_CTP_LISTED))
 		return;
 	do {
-		uint32_t turn = __atomic_load_n(&header->recycle_turn, __ATOMIC_RELAXED);
+		uint32_t turn = load_relaxed(&header->recycle_turn);
 
 		stack = &header->recycle[~turn & 1];
-		head = __atomic_load_n(stack, __ATOMIC_RELAXED);
-		__atomic_store_n(&s->next_dead, (uint32_t)head, __ATOMIC_RELAXED);
+		head = load_relaxed(stack);
+		store_relaxed(&s->next_dead, (uint32_t)head);
 		top = ((head >> 32) + 1) << 32 | (index + 1);
-	} while (!__atomic_compare_exchange_n(stack, &head, top, 0, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	} while (!cas_release(stack, &head, top));
 	__atomic_fetch_add(&header->recycle_count, 1, __ATOMIC_RELAXED);
 }
 
 /* Its coroutine was alive, and of the dead process; nobody else touches such a station. */
 static int is_to_bury(const struct weft_ctp_station *s, uint32_t pid, uint8_t *state)
 {
-	uint32_t generation = __atomic_load_n(&s->generation, __ATOMIC_ACQUIRE);
-	uint32_t of = __atomic_load_n(&s->pid, __ATOMIC_RELAXED);
-	uint8_t dead = __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED);
+	uint32_t generation = load_acquire(&s->generation);
+	uint32_t of = load_relaxed(&s->pid);
+	uint8_t dead = load_relaxed(&s->is_dead);
 
-	*state = __atomic_load_n(&s->state, __ATOMIC_RELAXED);
+	*state = load_relaxed(&s->state);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	return of == pid && !dead && !(generation & 1) &&
-	       __atomic_load_n(&s->generation, __ATOMIC_RELAXED) == generation &&
-	       *state >= WEFT_CTP_CREATED && *state <= WEFT_CTP_READY;
+	       load_relaxed(&s->generation) == generation && *state >= WEFT_CTP_CREATED &&
+	       *state <= WEFT_CTP_READY;
 }
 
 struct burial {
@@ -412,8 +406,7 @@ struct burial {
 static int is_unpushed(const struct burial *b, const struct weft_ctp_station *s)
 {
 	return b->h->shm->is_writable && b->h->shm->is_extended &&
-	       __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) == WEFT_CTP_DEAD &&
-	       __atomic_load_n(&s->pid, __ATOMIC_RELAXED) == b->pid;
+	       load_acquire(&s->state) == WEFT_CTP_DEAD && load_relaxed(&s->pid) == b->pid;
 }
 
 static int bury_station(const struct burial *b, uint32_t index)
@@ -422,19 +415,16 @@ static int bury_station(const struct burial *b, uint32_t index)
 	struct weft_ctp_station *s = &h->shm->stations[index];
 	uint8_t state;
 
-	if (__atomic_load_n(&s->dialect, __ATOMIC_ACQUIRE) != WEFT_CTP_MONOTONIC ||
-	    !is_to_bury(s, b->pid, &state)) {
+	if (load_acquire(&s->dialect) != WEFT_CTP_MONOTONIC || !is_to_bury(s, b->pid, &state)) {
 		if (is_unpushed(b, s))
 			harvest_give_back(h->shm, index);
 		return 0;
 	}
 	station_bury_slots(s, &h->cursors[index]);
-	h->cursors[index].told = __atomic_load_n(&s->generation, __ATOMIC_RELAXED);
-	if (!h->shm->is_writable ||
-	    !__atomic_compare_exchange_n(&s->state, &state, (uint8_t)WEFT_CTP_DEAD, 0,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	h->cursors[index].told = load_relaxed(&s->generation);
+	if (!h->shm->is_writable || !cas_acq_rel(&s->state, &state, (uint8_t)WEFT_CTP_DEAD))
 		return 1;
-	__atomic_store_n(&s->is_dead, 1, __ATOMIC_RELEASE);
+	store_release(&s->is_dead, 1);
 	if (h->shm->is_extended)
 		harvest_give_back(h->shm, index);
 	return 1;
@@ -476,7 +466,7 @@ static void add_station(struct coro_books *b, const struct weft_ctp_station *s,
 	b->lost_unwritten += c->unwritten;
 	b->coroutines += c->coroutines;
 	b->legacy += c->dialect == CURSOR_S || c->dialect == CURSOR_D;
-	if (c->dialect != CURSOR_UNKNOWN && __atomic_load_n(&s->is_dead, __ATOMIC_RELAXED))
+	if (c->dialect != CURSOR_UNKNOWN && load_relaxed(&s->is_dead))
 		b->dead++;
 	else
 		b->live += c->dialect != CURSOR_UNKNOWN;
@@ -492,7 +482,7 @@ static int harvest_add_header(void *arg)
 
 	b.stations = allocated_of(h);
 	if (h->shm->is_extended)
-		b.refused = __atomic_load_n(&h->shm->header->refused, __ATOMIC_RELAXED);
+		b.refused = load_relaxed(&h->shm->header->refused);
 	if (h->shm->header->allocated_count > h->shm->count)
 		b.refused += h->shm->header->allocated_count - h->shm->count;
 	h->books = b;

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define HEAD "# weft coro maps 1\n"
@@ -38,7 +37,8 @@ struct noted_process {
 
 struct maps_note {
 	char *path;
-	int fd, replace, append, error;
+	int replace, append, error;
+	FILE *out; /* NULL: no line was put yet */
 	dev_t device;
 	ino_t inode;
 	struct map *lines;         /* that are in the file */
@@ -56,7 +56,6 @@ struct maps_note *maps_note_new(const char *path, int replace, int append, dev_t
 	if (!n)
 		return NULL;
 	*n = (struct maps_note){.path = strdup(path),
-				.fd = -1,
 				.replace = replace,
 				.append = append,
 				.device = device,
@@ -78,8 +77,8 @@ void maps_note_free(struct maps_note *n)
 	free(n->all);
 	map_free(n->lines);
 	map_free(n->places);
-	if (n->fd >= 0)
-		close(n->fd);
+	if (n->out)
+		fclose(n->out);
 	free(n->path);
 	free(n);
 }
@@ -107,58 +106,41 @@ static int is_left_over(const char *path)
 
 static int maps_note_open_file(struct maps_note *n)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, fd;
 
 	if (n->append)
 		flags |= O_APPEND;
 	else
 		flags |= n->replace || is_left_over(n->path) ? O_TRUNC : O_EXCL;
-	n->fd = open(n->path, flags, 0644);
-	return n->fd < 0 ? -errno : 0;
-}
-
-static int maps_note_write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes) {
-		ssize_t n = write(fd, text, bytes);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			bytes -= (size_t)n;
-		}
-	}
-	return 0;
+	fd = open(n->path, flags, 0644);
+	n->out = fd < 0 ? NULL : fdopen(fd, "w");
+	return n->out && fputs(HEAD, n->out) >= 0 ? 0 : -errno;
 }
 
 static int maps_note_put(struct maps_note *n, const char *text, size_t bytes)
 {
-	int rc = n->fd >= 0 ? 0 : maps_note_open_file(n);
+	int rc = n->out ? 0 : maps_note_open_file(n);
 
-	if (rc == 0 && map_count(n->lines) == 1)
-		rc = maps_note_write_all(n->fd, HEAD, strlen(HEAD));
-	return rc ? rc : maps_note_write_all(n->fd, text, bytes);
+	return rc || fwrite(text, 1, bytes, n->out) == bytes ? rc : -errno;
 }
 
 /* ---- a process */
 
 static struct noted_process *process_of(struct maps_note *n, uint32_t pid)
 {
-	struct noted_process *grown;
+	struct noted_process *one;
 	uint64_t *place = map_put(n->places, &pid, sizeof(pid), NULL);
 
 	if (!place)
 		return NULL;
 	if (*place)
 		return &n->all[*place - 1];
-	grown = array_grown(n->all, n->count + 1, &n->room, sizeof(*grown));
-	if (!grown)
+	one = array_add(&n->all, &n->count, &n->room, sizeof(*one));
+	if (!one)
 		return NULL;
-	n->all = grown;
-	grown[n->count] = (struct noted_process){.pid = pid, .wait_ns = WAIT_LEAST_NS};
-	*place = ++n->count;
-	return &grown[n->count - 1];
+	*one = (struct noted_process){.pid = pid, .wait_ns = WAIT_LEAST_NS};
+	*place = n->count;
+	return one;
 }
 
 struct reading {
@@ -170,49 +152,26 @@ struct reading {
 	int is_ours;
 };
 
-static int note_line(struct reading *r, const char *line, size_t bytes, const struct proc_map *map)
+static int note_line(void *arg, struct proc_map *map)
 {
-	char *text = NULL;
-	struct range *grown;
-	int fresh = 0, n;
+	struct reading *r = arg;
+	struct range *one;
+	char *text;
+	int n;
 
-	r->is_ours |= map->inode == r->n->inode && map->device_major == major(r->n->device) &&
-		      map->device_minor == minor(r->n->device);
+	r->is_ours |= proc_map_is_of(map, r->n->device, r->n->inode);
 	if (map->permissions[2] != 'x' || map->path[0] != '/')
 		return 0;
-	n = asprintf(&text, "%u %.*s\n", (unsigned int)r->p->pid, (int)bytes, line);
+	n = asprintf(&text, "%u %.*s\n", (unsigned int)r->p->pid, (int)map->line_bytes, map->line);
 	if (n < 0)
 		return -ENOMEM;
-	grown = array_grown(r->p->code, r->p->count + 1, &r->p->room, sizeof(*grown));
-	if (grown) {
-		r->p->code = grown;
-		grown[r->p->count++] = (struct range){map->start, map->end};
-		if (!map_get(r->n->lines, text, (size_t)n))
-			fresh = fwrite(text, 1, (size_t)n, r->out) == (size_t)n;
-	}
+	one = array_add(&r->p->code, &r->p->count, &r->p->room, sizeof(*one));
+	if (one)
+		*one = (struct range){map->start, map->end};
+	if (one && !map_get(r->n->lines, text, (size_t)n))
+		fputs(text, r->out);
 	free(text);
-	return grown ? fresh : -ENOMEM;
-}
-
-static int maps_note_read_lines(struct reading *r, FILE *maps)
-{
-	char *line = NULL;
-	size_t room = 0;
-	ssize_t bytes;
-	int rc = 0;
-
-	while (rc >= 0 && (bytes = getline(&line, &room, maps)) > 0) {
-		struct proc_map map;
-
-		if (line[bytes - 1] == '\n')
-			line[--bytes] = '\0';
-		if (proc_map_parse(line, (size_t)bytes, &map))
-			continue;
-		rc = note_line(r, line, (size_t)bytes, &map);
-		free(map.path);
-	}
-	free(line);
-	return rc < 0 ? rc : 0;
+	return one ? 0 : -ENOMEM;
 }
 
 static int put_lines(struct reading *r)
@@ -230,27 +189,26 @@ static int put_lines(struct reading *r)
 			     : -ENOMEM;
 		at += bytes;
 	}
-	return rc;
+	return rc || !r->n->out || !fflush(r->n->out) ? rc : -errno;
 }
 
 /* 1 there was something new, 0 not, -errno. */
 static int read_process(struct maps_note *n, struct noted_process *p, int is_ours)
 {
 	struct reading r = {.n = n, .p = p, .is_ours = is_ours};
-	char path[64];
-	FILE *maps;
-	int rc = 0;
+	size_t had = p->count;
+	int rc;
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", (unsigned int)p->pid);
-	maps = fopen(path, "re");
-	r.out = maps ? open_memstream(&r.text, &r.bytes) : NULL;
-	if (r.out) {
-		p->count = 0;
-		rc = maps_note_read_lines(&r, maps);
-		fclose(r.out);
+	r.out = open_memstream(&r.text, &r.bytes);
+	if (!r.out)
+		return -ENOMEM;
+	p->count = 0;
+	rc = proc_maps_each((pid_t)p->pid, note_line, &r);
+	fclose(r.out);
+	if (rc && rc != -ENOMEM) {
+		p->count = had; /* it is gone, or not to be looked at: that is no failure */
+		rc = 0;
 	}
-	if (maps)
-		fclose(maps);
 	if (rc == 0 && r.is_ours)
 		rc = put_lines(&r);
 	rc = rc ? rc : r.is_ours && r.bytes;

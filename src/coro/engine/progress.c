@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/progress.h"
 
+#include "base/atomic.h"
 #include "coro/engine/harvest.h"
 
 #include <errno.h>
@@ -55,11 +56,11 @@ int progress_create(struct progress *p, const char *shm_path, const struct coro_
 	p->head->device = shm->device;
 	p->head->inode = shm->inode;
 	p->head->stations = shm->count;
-	__atomic_store_n(&p->head->magic, PROGRESS_MAGIC, __ATOMIC_RELEASE);
+	store_release(&p->head->magic, PROGRESS_MAGIC);
 	return 0;
 }
 
-static int progress_check(const struct progress *p, int fd, const struct coro_shm *shm)
+static int progress_check(int fd, const struct coro_shm *shm)
 {
 	struct progress_head head;
 	struct stat st;
@@ -70,7 +71,6 @@ static int progress_check(const struct progress *p, int fd, const struct coro_sh
 	    head.magic != PROGRESS_MAGIC || head.inode != shm->inode ||
 	    head.device != shm->device || head.stations < shm->count)
 		return -EBADMSG;
-	(void)p;
 	return 0;
 }
 
@@ -83,7 +83,7 @@ int progress_open(struct progress *p, const char *shm_path, const struct coro_sh
 	fd = open(p->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	rc = progress_check(p, fd, shm);
+	rc = progress_check(fd, shm);
 	if (!rc)
 		rc = progress_map(p, fd, shm->count);
 	close(fd);
@@ -111,7 +111,7 @@ void progress_tell(struct progress *p, uint64_t delivered)
 
 	if (p->head->output[0] && stat(p->head->output, &st) == 0)
 		p->head->output_bytes = (uint64_t)st.st_size;
-	__atomic_store_n(&p->head->delivered, delivered, __ATOMIC_RELEASE);
+	store_release(&p->head->delivered, delivered);
 }
 
 int progress_is_output(const struct progress *p, const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coro/engine/shm.h"
 
+#include "base/atomic.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
@@ -8,13 +9,9 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,7 +48,7 @@ void coro_shm_close(struct coro_shm *shm)
 
 uint32_t coro_shm_allocated(const struct coro_shm *shm)
 {
-	uint32_t count = __atomic_load_n(&shm->header->allocated_count, __ATOMIC_ACQUIRE);
+	uint32_t count = load_acquire(&shm->header->allocated_count);
 
 	return count < shm->count ? count : shm->count;
 }
@@ -75,24 +72,23 @@ static void shm_fill_header(struct weft_ctp_header *h, uint32_t count)
 	h->extension = WEFT_CTP_EXTENSION;
 	h->clock_id = CLOCK_MONOTONIC;
 	h->dirty_shift = dirty_shift_for(count);
-	__atomic_store_n(&h->magic, WEFT_CTP_MAGIC, __ATOMIC_RELEASE);
+	store_release(&h->magic, WEFT_CTP_MAGIC);
 }
 
-static int remember_inode(struct coro_shm *shm)
+static int shm_stat(struct coro_shm *shm, struct stat *st)
 {
-	struct stat st;
-
-	if (fstat(shm->fd, &st))
+	if (fstat(shm->fd, st))
 		return -errno;
-	shm->device = st.st_dev;
-	shm->inode = st.st_ino;
+	shm->device = st->st_dev;
+	shm->inode = st->st_ino;
 	return 0;
 }
 
 /* The header's page is had now: a full disk is told here, not by a signal later. */
 static int shm_make(struct coro_shm *shm, uint32_t count)
 {
-	int rc = remember_inode(shm);
+	struct stat st;
+	int rc = shm_stat(shm, &st);
 
 	if (rc)
 		return rc;
@@ -103,8 +99,8 @@ static int shm_make(struct coro_shm *shm, uint32_t count)
 	if (rc && rc != EOPNOTSUPP && rc != EINVAL)
 		return -rc;
 	rc = shm_map(shm, count, 1);
-	if (rc || !shm->header)
-		return rc ? rc : -ENOMEM;
+	if (rc)
+		return rc;
 	shm_fill_header(shm->header, count);
 	shm->is_extended = 1;
 	return 0;
@@ -122,7 +118,7 @@ static int is_map_of(void *arg, struct proc_map *m)
 {
 	const struct coro_shm *shm = arg;
 
-	return m->inode == shm->inode && makedev(m->device_major, m->device_minor) == shm->device;
+	return proc_map_is_of(m, shm->device, shm->inode);
 }
 
 static int shm_try_user(void *arg, pid_t pid)
@@ -151,10 +147,10 @@ static int shm_remove_left_over(const char *path)
 {
 	struct weft_ctp_header header;
 	struct coro_shm old = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-	int rc = old.fd < 0 ? -errno : remember_inode(&old);
 	struct stat st;
+	int rc = old.fd < 0 ? -errno : shm_stat(&old, &st);
 
-	if (rc == 0 && (fstat(old.fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
 			pread(old.fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
 			header.magic != WEFT_CTP_MAGIC))
 		rc = -EEXIST;
@@ -200,20 +196,20 @@ int coro_shm_create(struct coro_shm *shm, const char *path, uint32_t count,
 /* ---- opening */
 
 /* Sets *count to the stations that header and file both have. */
-static int shm_look(int fd, uint32_t *count, int *is_extended)
+static int shm_look(struct coro_shm *shm, uint32_t *count)
 {
 	struct weft_ctp_header h;
 	struct stat st;
 	uint64_t fits;
 
-	if (fstat(fd, &st))
+	if (shm_stat(shm, &st))
 		return -errno;
-	if (!S_ISREG(st.st_mode) || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
+	if (!S_ISREG(st.st_mode) || pread(shm->fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) ||
 	    h.magic != WEFT_CTP_MAGIC || h.version != WEFT_CTP_VERSION || h.max_stations == 0)
 		return -EBADMSG;
 	fits = ((uint64_t)st.st_size - WEFT_CTP_HEADER_BYTES) / WEFT_CTP_STATION_BYTES;
 	*count = fits < h.max_stations ? (uint32_t)fits : h.max_stations;
-	*is_extended = h.extension == WEFT_CTP_EXTENSION;
+	shm->is_extended = h.extension == WEFT_CTP_EXTENSION;
 	return 0;
 }
 
@@ -226,9 +222,7 @@ int coro_shm_open(struct coro_shm *shm, const char *path, int writable)
 	opened.fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (opened.fd < 0)
 		return -errno;
-	rc = shm_look(opened.fd, &count, &opened.is_extended);
-	if (rc == 0)
-		rc = remember_inode(&opened);
+	rc = shm_look(&opened, &count);
 	if (rc == 0 && writable && flock(opened.fd, LOCK_EX | LOCK_NB))
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
 	if (rc == 0)

@@ -11,6 +11,8 @@
  */
 #include "coro/engine/snapshot.h"
 
+#include "base/atomic.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +20,11 @@
 #define TRIES 64
 #define AT_ONCE 32
 
-static uint64_t load64(const uint64_t *at)
-{
-	return __atomic_load_n(at, __ATOMIC_RELAXED);
-}
-
-static uint32_t load32(const uint32_t *at)
-{
-	return __atomic_load_n(at, __ATOMIC_RELAXED);
-}
-
-static uint8_t load8(const uint8_t *at)
-{
-	return __atomic_load_n(at, __ATOMIC_RELAXED);
-}
-
 /* @bytes is a multiple of 4, both aligned so. */
 static void load_words(void *to, const void *from, size_t bytes)
 {
 	for (size_t i = 0; i < bytes / 4; i++)
-		((uint32_t *)to)[i] = load32((const uint32_t *)from + i);
+		((uint32_t *)to)[i] = load_relaxed((const uint32_t *)from + i);
 }
 
 /* ---- its events */
@@ -47,14 +34,14 @@ static int read_slot(const struct weft_ctp_epoch *slot, int has_busy_mark, struc
 {
 	for (int i = 0; i < TRIES; i++) {
 		/* pairs with the probe's release of seq; the fence with that behind the odd one */
-		uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
+		uint64_t seq = load_acquire(&slot->seq);
 
 		if (!seq || (has_busy_mark && seq & 1))
 			return 0;
 		load_words(e, slot, sizeof(*e));
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		e->seq = seq;
-		if (load64(&slot->seq) == seq)
+		if (load_relaxed(&slot->seq) == seq)
 			return 1;
 	}
 	return 0;
@@ -107,16 +94,11 @@ static void read_others(const struct weft_ctp_station *s, struct coro_state *sta
 			snapshot_insert(state, &e);
 }
 
-static const struct weft_ctp_epoch *snapshot_newest_of(const struct coro_state *state)
-{
-	return state->event_count ? &state->events[state->event_count - 1] : NULL;
-}
-
 /* ---- its context */
 
 static int snapshot_read_context(const struct weft_ctp_station *s, struct coro_state *state)
 {
-	uint32_t seq = __atomic_load_n(&s->context.seq, __ATOMIC_ACQUIRE);
+	uint32_t seq = load_acquire(&s->context.seq);
 
 	if (!seq)
 		return 0;
@@ -124,7 +106,7 @@ static int snapshot_read_context(const struct weft_ctp_station *s, struct coro_s
 		return -EAGAIN;
 	load_words(&state->context, &s->context, sizeof(state->context));
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (load32(&s->context.seq) != seq)
+	if (load_relaxed(&s->context.seq) != seq)
 		return -EAGAIN;
 	if (state->context.label_bytes > sizeof(state->context.labels))
 		state->context.label_bytes = sizeof(state->context.labels);
@@ -156,16 +138,16 @@ static void read_totals(const struct weft_ctp_station *s, struct coro_state *sta
 
 static void snapshot_read_head(const struct weft_ctp_station *s, struct coro_state *state)
 {
-	state->probe_id = load64(&s->probe_id);
-	state->birth_ts = load64(&s->birth_ts);
-	state->is_dead = load8(&s->is_dead) != 0;
+	state->probe_id = load_relaxed(&s->probe_id);
+	state->birth_ts = load_relaxed(&s->birth_ts);
+	state->is_dead = load_relaxed(&s->is_dead) != 0;
 	if (state->dialect != WEFT_CTP_MONOTONIC)
 		return;
-	state->pid = load32(&s->pid);
-	state->parent_station = load32(&s->parent_station);
-	state->parent_generation = load32(&s->parent_generation);
-	state->site = load64(&s->site);
-	state->last_wake_ns = load64(&s->last_wake_ns);
+	state->pid = load_relaxed(&s->pid);
+	state->parent_station = load_relaxed(&s->parent_station);
+	state->parent_generation = load_relaxed(&s->parent_generation);
+	state->site = load_relaxed(&s->site);
+	state->last_wake_ns = load_relaxed(&s->last_wake_ns);
 }
 
 static uint8_t snapshot_state_of(uint8_t stored, const struct coro_state *state,
@@ -182,7 +164,8 @@ static uint8_t snapshot_state_of(uint8_t stored, const struct coro_state *state,
 
 static void snapshot_settle(struct coro_state *state, uint8_t stored)
 {
-	const struct weft_ctp_epoch *newest = snapshot_newest_of(state);
+	const struct weft_ctp_epoch *newest =
+		state->event_count ? &state->events[state->event_count - 1] : NULL;
 
 	state->state = snapshot_state_of(stored, state, newest);
 	state->since_ns = state->birth_ts;
@@ -197,18 +180,18 @@ static void snapshot_settle(struct coro_state *state, uint8_t stored)
 
 static int try_ours(const struct weft_ctp_station *s, uint32_t generation, struct coro_state *state)
 {
-	uint8_t stored = load8(&s->state);
+	uint8_t stored = load_relaxed(&s->state);
 	int rc;
 
 	state->dialect = WEFT_CTP_MONOTONIC;
 	state->generation = generation;
 	snapshot_read_head(s, state);
 	read_totals(s, state);
-	snapshot_read_ours(s, load64(&s->first_event), state);
+	snapshot_read_ours(s, load_relaxed(&s->first_event), state);
 	rc = snapshot_read_context(s, state);
 	/* pairs with the probe's fence behind the odd generation */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (rc < 0 || load32(&s->generation) != generation)
+	if (rc < 0 || load_relaxed(&s->generation) != generation)
 		return -EAGAIN;
 	if (stored == WEFT_CTP_UNUSED)
 		return -ENOENT;
@@ -229,13 +212,13 @@ static int try_legacy(const struct weft_ctp_station *s, struct coro_state *state
 static int try_station(const struct coro_shm *shm, uint32_t station, struct coro_state *state)
 {
 	const struct weft_ctp_station *s = &shm->stations[station];
-	uint32_t generation = __atomic_load_n(&s->generation, __ATOMIC_ACQUIRE);
+	uint32_t generation = load_acquire(&s->generation);
 
 	memset(state, 0, sizeof(*state));
 	state->station = station;
 	if (generation & 1)
 		return -EAGAIN;
-	if (load8(&s->dialect) == WEFT_CTP_MONOTONIC)
+	if (load_relaxed(&s->dialect) == WEFT_CTP_MONOTONIC)
 		return try_ours(s, generation, state);
 	return try_legacy(s, state);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See station.h. Each load that may race is one of LOAD and LOAD_ACQUIRE; pairs: a slot's seq
+ * See station.h. Each load that may race is load_fenced() or load_acquire(); pairs: a slot's seq
  * (acquire) with the writer's last store of it (release), the fence before the second look at
  * it with the writer's fence behind its odd store; generation likewise.
  */
 #include "coro/engine/station.h"
+
+#include "base/atomic.h"
 
 #include <string.h>
 
@@ -18,16 +20,6 @@
 void STATION_BETWEEN_READS(void);
 #else
 #define STATION_BETWEEN_READS() ((void)0)
-#endif
-
-#define LOAD_ACQUIRE(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
-/* ThreadSanitizer knows no fences: there each load is an acquire, which is as good. */
-#ifdef __SANITIZE_THREAD__
-#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
-#define FENCE_ACQUIRE() ((void)0)
-#else
-#define LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-#define FENCE_ACQUIRE() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
 
 uint64_t cursor_lost(const struct cursor *c)
@@ -81,7 +73,7 @@ static uint64_t bound(const struct weft_ctp_station *s, const struct cursor *c)
 	uint64_t newest = 0;
 
 	for (uint32_t i = 0; i < SLOTS; i++) {
-		uint64_t n = shown(c, i, LOAD_ACQUIRE(s->slots[i].seq));
+		uint64_t n = shown(c, i, load_acquire(&s->slots[i].seq));
 
 		/* of S and M an odd seq shows the one before the one that is written */
 		if (n != UINT64_MAX && n + 1 > newest)
@@ -122,10 +114,10 @@ static enum cursor_dialect tell_apart(uint64_t a, uint64_t b)
 static enum cursor_dialect station_dialect(const struct weft_ctp_station *s)
 {
 	for (int i = 0; i < TRIES; i++) {
-		uint64_t b = LOAD_ACQUIRE(s->slots[1].seq);
-		uint64_t a = LOAD_ACQUIRE(s->slots[0].seq);
+		uint64_t b = load_acquire(&s->slots[1].seq);
+		uint64_t a = load_acquire(&s->slots[0].seq);
 
-		if (LOAD_ACQUIRE(s->slots[1].seq) == b)
+		if (load_acquire(&s->slots[1].seq) == b)
 			return tell_apart(a, b);
 	}
 	return CURSOR_UNKNOWN;
@@ -135,10 +127,10 @@ static enum cursor_dialect station_dialect(const struct weft_ctp_station *s)
 static uint64_t first_of_d(const struct weft_ctp_station *s)
 {
 	for (uint32_t i = 1; i < SLOTS; i++)
-		if (LOAD(s->slots[i].seq) > 0 && LOAD(s->slots[i].seq) < SLOTS)
+		if (load_fenced(&s->slots[i].seq) > 0 && load_fenced(&s->slots[i].seq) < SLOTS)
 			return 1;
 	for (uint32_t i = 1; i < SLOTS; i++)
-		if (!LOAD(s->slots[i].seq) && LOAD(s->slots[0].seq) == SLOTS)
+		if (!load_fenced(&s->slots[i].seq) && load_fenced(&s->slots[0].seq) == SLOTS)
 			return SLOTS;
 	return 1;
 }
@@ -172,20 +164,20 @@ static void station_copy(const struct weft_ctp_epoch *from, struct coro_event *t
 {
 	const uint64_t *word = (const uint64_t *)(const void *)from->reserved;
 
-	to->ts = LOAD(from->timestamp);
-	to->tid = LOAD(from->tid);
-	to->addr = LOAD(from->addr);
+	to->ts = load_fenced(&from->timestamp);
+	to->tid = load_fenced(&from->tid);
+	to->addr = load_fenced(&from->addr);
 	for (int i = 0; i < 4; i++) {
-		uint64_t value = LOAD(word[i]);
+		uint64_t value = load_fenced(&word[i]);
 
 		memcpy(tail + (size_t)i * sizeof(value), &value, sizeof(value));
 	}
 }
 
-static int all_zero(const uint8_t *bytes, size_t count)
+int station_is_zero(const void *bytes, size_t count)
 {
 	while (count)
-		if (bytes[--count])
+		if (((const uint8_t *)bytes)[--count])
 			return 0;
 	return 1;
 }
@@ -204,7 +196,7 @@ static void read_tail(const struct cursor *c, const uint8_t tail[32], struct cor
 		return;
 	}
 	if (holds == WEFT_CTP_HOLDS_UNKNOWN)
-		bytes = all_zero(tail, WEFT_CTP_PAYLOAD_MAX) ? 0 : WEFT_CTP_PAYLOAD_MAX;
+		bytes = station_is_zero(tail, WEFT_CTP_PAYLOAD_MAX) ? 0 : WEFT_CTP_PAYLOAD_MAX;
 	if (!bytes || bytes > WEFT_CTP_PAYLOAD_MAX)
 		return;
 	e->payload_bytes = bytes;
@@ -217,8 +209,8 @@ static int d_is_safe(const struct station_reader *r, uint64_t n)
 {
 	uint32_t slot = (uint32_t)((n + SLOTS - 1) % SLOTS);
 
-	return LOAD_ACQUIRE(r->station->slots[slot].seq) < n + SLOTS - 1 || r->is_last ||
-	       LOAD(r->station->is_dead) != 0;
+	return load_acquire(&r->station->slots[slot].seq) < n + SLOTS - 1 || r->is_last ||
+	       load_fenced(&r->station->is_dead) != 0;
 }
 
 /* Event @n is being written. Its writer begins n + 1 only behind it; so if that is there, and
@@ -226,20 +218,20 @@ static int d_is_safe(const struct station_reader *r, uint64_t n)
 static enum found station_look_at_busy(const struct station_reader *r, uint64_t n, uint64_t seq)
 {
 	const struct weft_ctp_epoch *slot = &r->station->slots[n % SLOTS];
-	uint64_t next = LOAD_ACQUIRE(r->station->slots[(n + 1) % SLOTS].seq);
+	uint64_t next = load_acquire(&r->station->slots[(n + 1) % SLOTS].seq);
 
 	if (r->is_last)
 		return FOUND_ABANDONED;
 	if (next < want(r->cursor, n + 1) - 1)
 		return FOUND_NOTHING;
 	FENCE_ACQUIRE();
-	return LOAD(slot->seq) == seq ? FOUND_ABANDONED : FOUND_NOTHING;
+	return load_fenced(&slot->seq) == seq ? FOUND_ABANDONED : FOUND_NOTHING;
 }
 
 static enum found station_look(const struct station_reader *r, uint64_t n, struct coro_event *e)
 {
 	const struct weft_ctp_epoch *slot = &r->station->slots[n % SLOTS];
-	uint64_t seq = LOAD_ACQUIRE(slot->seq), wanted = want(r->cursor, n);
+	uint64_t seq = load_acquire(&slot->seq), wanted = want(r->cursor, n);
 	uint8_t tail[32];
 
 	if (seq >= SEQ_LIMIT)
@@ -255,7 +247,7 @@ static enum found station_look(const struct station_reader *r, uint64_t n, struc
 	STATION_BETWEEN_READS();
 	station_copy(slot, e, tail);
 	FENCE_ACQUIRE();
-	if (LOAD(slot->seq) != seq)
+	if (load_fenced(&slot->seq) != seq)
 		return FOUND_LATER;
 	if (r->cursor->dialect == CURSOR_D && !d_is_safe(r, n))
 		return FOUND_LATER;
@@ -268,7 +260,7 @@ static enum found station_look(const struct station_reader *r, uint64_t n, struc
 static uint64_t oldest_after(const struct station_reader *r, uint64_t n)
 {
 	uint32_t place = (uint32_t)(n % SLOTS);
-	uint64_t seq = LOAD_ACQUIRE(r->station->slots[place].seq);
+	uint64_t seq = load_acquire(&r->station->slots[place].seq);
 	uint64_t there = shown(r->cursor, place, seq);
 
 	if (there == UINT64_MAX || there < n + SLOTS)
@@ -287,22 +279,30 @@ struct head {
 static int station_read_head(const struct weft_ctp_station *s, struct head *head)
 {
 	for (int i = 0; i < TRIES; i++) {
-		head->generation = LOAD_ACQUIRE(s->generation);
-		head->probe_id = LOAD(s->probe_id);
-		head->birth_ts = LOAD(s->birth_ts);
-		head->first_event = LOAD(s->first_event);
-		head->pid = LOAD(s->pid);
+		head->generation = load_acquire(&s->generation);
+		head->probe_id = load_fenced(&s->probe_id);
+		head->birth_ts = load_fenced(&s->birth_ts);
+		head->first_event = load_fenced(&s->first_event);
+		head->pid = load_fenced(&s->pid);
 		FENCE_ACQUIRE();
-		if (!(head->generation & 1) && LOAD(s->generation) == head->generation)
+		if (!(head->generation & 1) && load_fenced(&s->generation) == head->generation)
 			return 1;
 	}
 	return 0;
 }
 
+static void cursor_take_head(struct cursor *c, const struct head *head)
+{
+	c->generation = head->generation;
+	c->probe_id = head->probe_id;
+	c->birth_ts = head->birth_ts;
+	c->pid = head->pid;
+}
+
 static int generation_is(const struct station_reader *r, uint32_t generation)
 {
 	FENCE_ACQUIRE();
-	return r->cursor->dialect != CURSOR_M || LOAD(r->station->generation) == generation;
+	return r->cursor->dialect != CURSOR_M || load_fenced(&r->station->generation) == generation;
 }
 
 static void station_hand_out(const struct station_reader *r, struct coro_event *e)
@@ -331,8 +331,8 @@ static void station_lose(struct cursor *c, uint64_t *cause, uint64_t events)
 /* It is dead, and event @n was never begun. */
 static int is_dead_before(const struct station_reader *r, uint64_t n)
 {
-	return LOAD_ACQUIRE(r->station->is_dead) &&
-	       LOAD_ACQUIRE(r->station->slots[n % SLOTS].seq) < want(r->cursor, n) - 1 &&
+	return load_acquire(&r->station->is_dead) &&
+	       load_acquire(&r->station->slots[n % SLOTS].seq) < want(r->cursor, n) - 1 &&
 	       generation_is(r, r->cursor->generation);
 }
 
@@ -409,10 +409,7 @@ static int64_t change_generation(const struct station_reader *r, const struct he
 	station_tell_death(r);
 	c->coroutines +=
 		head->generation > c->generation + 1 ? (head->generation - c->generation) / 2 : 1;
-	c->generation = head->generation;
-	c->probe_id = head->probe_id;
-	c->birth_ts = head->birth_ts;
-	c->pid = head->pid;
+	cursor_take_head(c, head);
 	return taken;
 }
 
@@ -447,8 +444,8 @@ static int64_t read_legacy(const struct station_reader *r, uint32_t most)
 
 	if (c->dialect == CURSOR_UNKNOWN && !settle_legacy(r))
 		return 0;
-	c->probe_id = LOAD(r->station->probe_id);
-	c->birth_ts = LOAD(r->station->birth_ts);
+	c->probe_id = load_fenced(&r->station->probe_id);
+	c->birth_ts = load_fenced(&r->station->birth_ts);
 	return read_up_to(r, UINT64_MAX, 0, &c->lapped, most);
 }
 
@@ -459,7 +456,7 @@ static void resynchronise(const struct station_reader *r)
 	uint64_t last = c->next - 1, end;
 
 	if (c->dialect == CURSOR_UNKNOWN || c->next == c->start ||
-	    LOAD_ACQUIRE(r->station->slots[last % SLOTS].seq) >= want(c, last) - 1)
+	    load_acquire(&r->station->slots[last % SLOTS].seq) >= want(c, last) - 1)
 		return;
 	end = bound(r->station, c);
 	if (end >= c->next)
@@ -483,7 +480,7 @@ int64_t station_read(struct station_reader *r, uint32_t most)
 	struct cursor *c = r->cursor;
 	int64_t taken;
 
-	if (LOAD_ACQUIRE(r->station->dialect) == WEFT_CTP_MONOTONIC &&
+	if (load_acquire(&r->station->dialect) == WEFT_CTP_MONOTONIC &&
 	    (c->dialect == CURSOR_UNKNOWN || c->dialect == CURSOR_M))
 		c->dialect = CURSOR_M;
 	if (r->is_thorough || r->is_last)
@@ -499,14 +496,11 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 	struct station_reader r = {.station = s, .cursor = c, .is_last = 1};
 	struct head head;
 
-	if (LOAD_ACQUIRE(s->dialect) == WEFT_CTP_MONOTONIC) {
+	if (load_acquire(&s->dialect) == WEFT_CTP_MONOTONIC) {
 		c->dialect = CURSOR_M;
 		if (!station_read_head(s, &head))
 			return;
-		c->generation = head.generation;
-		c->probe_id = head.probe_id;
-		c->birth_ts = head.birth_ts;
-		c->pid = head.pid;
+		cursor_take_head(c, &head);
 		c->coroutines = 1;
 	} else if (!settle_legacy(&r)) {
 		return;
@@ -517,6 +511,6 @@ void station_skip(const struct weft_ctp_station *s, struct cursor *c)
 void station_bury_slots(const struct weft_ctp_station *s, struct cursor *c)
 {
 	if ((c->dialect == CURSOR_M || c->dialect == CURSOR_S) &&
-	    LOAD_ACQUIRE(s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1)
+	    load_acquire(&s->slots[c->next % SLOTS].seq) == want(c, c->next) - 1)
 		station_lose(c, &c->mid_write, 1);
 }

@@ -63,4 +63,6 @@ void station_bury_slots(const struct weft_ctp_station *station, struct cursor *c
 void cursor_mend(struct cursor *cursor);
 uint64_t cursor_lost(const struct cursor *cursor);
 
+int station_is_zero(const void *bytes, size_t count);
+
 #endif

@@ -5,9 +5,7 @@
 #include "proc/process_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -103,16 +101,10 @@ int tracees_arm(struct tracees *t, uint64_t ns)
 
 static struct tracee *tracees_place(struct tracees *t)
 {
-	struct tracee *bigger;
-
 	for (size_t i = 0; i < t->count; i++)
 		if (!t->tracee[i].is_used)
 			return &t->tracee[i];
-	bigger = array_grown(t->tracee, t->count + 1, &t->room, sizeof(*bigger));
-	if (!bigger)
-		return NULL;
-	t->tracee = bigger;
-	return &t->tracee[t->count++];
+	return array_add(&t->tracee, &t->count, &t->room, sizeof(*t->tracee));
 }
 
 /* Its own pid for itself; of a process that is gone already, ours. */
@@ -189,12 +181,6 @@ static int accept_one(struct tracees *t, int *news)
 	return 1;
 }
 
-static void forget_if_over(struct tracee *one)
-{
-	if (one->fd < 0 && one->pid_fd < 0 && !one->is_over)
-		one->is_used = 0;
-}
-
 static int read_socket(struct tracee *one)
 {
 	char bytes[1024];
@@ -211,7 +197,8 @@ static int read_socket(struct tracee *one)
 			one->is_over = 1;
 			return woken | TRACEES_OVER;
 		}
-		forget_if_over(one);
+		if (one->pid_fd < 0 && !one->is_over)
+			one->is_used = 0; /* its end will not be told */
 	}
 	return woken;
 }

@@ -39,24 +39,15 @@ __attribute__((format(printf, 4, 5))) static void conform_say(const struct judge
 
 /* ---- header */
 
-static int is_zero(const void *bytes, size_t count)
-{
-	const uint8_t *at = bytes;
-
-	while (count)
-		if (at[--count])
-			return 0;
-	return 1;
-}
-
 static void judge_extension(const struct judge *j, const struct weft_ctp_header *h)
 {
 	if (h->clock_id != 1)
 		BROKEN(j, "header", "clock_id is %d, not CLOCK_MONOTONIC (1)", h->clock_id);
 	if (h->dirty_shift > 31 || (h->max_stations - 1) >> h->dirty_shift >= WEFT_CTP_DIRTY_BITS)
 		BROKEN(j, "header", "dirty_shift %u does not reach all stations", h->dirty_shift);
-	if (h->rsv0 || !is_zero(h->rsv1, sizeof(h->rsv1)) || !is_zero(h->rsv2, sizeof(h->rsv2)) ||
-	    !is_zero(h->rsv3, sizeof(h->rsv3)))
+	if (h->rsv0 || !station_is_zero(h->rsv1, sizeof(h->rsv1)) ||
+	    !station_is_zero(h->rsv2, sizeof(h->rsv2)) ||
+	    !station_is_zero(h->rsv3, sizeof(h->rsv3)))
 		BROKEN(j, "reserved", "reserved bytes of the header are not 0");
 	for (int i = 0; i < 2; i++)
 		if ((uint32_t)h->recycle[i] > j->shm->count)
@@ -80,7 +71,7 @@ static void judge_header(const struct judge *j)
 		BROKEN(j, "header", "tracer_sleeping is %u", h->tracer_sleeping);
 	if (j->shm->is_extended)
 		judge_extension(j, h);
-	else if (!is_zero((const uint8_t *)h + 0x18, WEFT_CTP_HEADER_BYTES - 0x18))
+	else if (!station_is_zero((const uint8_t *)h + 0x18, WEFT_CTP_HEADER_BYTES - 0x18))
 		NOTE(j, "reserved", "bytes behind the header's fields are not 0, and no extension");
 }
 
@@ -293,7 +284,7 @@ static int judge_all(void *arg)
 	for (uint32_t i = 0; i < allocated; i++)
 		conform_judge_station(j, i);
 	for (uint32_t i = allocated; i < j->shm->count && i < allocated + 4096; i++)
-		if (!is_zero(&j->shm->stations[i], sizeof(j->shm->stations[i]))) {
+		if (!station_is_zero(&j->shm->stations[i], sizeof(j->shm->stations[i]))) {
 			j->station = i;
 			BROKEN(j, "allocated", "written, and never had (allocated_count is %u)",
 			       allocated);

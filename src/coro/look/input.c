@@ -4,6 +4,7 @@
  * keys of enum key; unknown keys are passed over, whatever their value is. Numbers go up to
  * 2^64 - 1, which is more than common JSON libraries keep. Nothing of the text is trusted.
  */
+#include "base/quantity.h"
 #include "coro/engine/trace.h"
 
 #include <errno.h>
@@ -75,7 +76,7 @@ static int input_take_string(struct scan *s, struct scan *out)
 	return 1;
 }
 
-static int input_take_number(struct scan *s, uint64_t *out)
+static int input_take_number(struct scan *s, void *out)
 {
 	const char *first;
 	uint64_t value = 0;
@@ -86,20 +87,11 @@ static int input_take_number(struct scan *s, uint64_t *out)
 		if (__builtin_mul_overflow(value, 10, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)(*s->at - '0'), &value))
 			return 0;
-	*out = value;
+	*(uint64_t *)out = value;
 	return s->at > first && !(s->at < s->end && strchr(".eE", *s->at) && *s->at);
 }
 
-static int input_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-static int input_take_address(struct scan *s, uint64_t *out)
+static int input_take_address(struct scan *s, void *out)
 {
 	struct scan text;
 	uint64_t value = 0;
@@ -108,27 +100,38 @@ static int input_take_address(struct scan *s, uint64_t *out)
 	    memcmp(text.at, "0x", 2) != 0)
 		return 0;
 	for (const char *c = text.at + 2; c < text.end; c++) {
-		if (input_hex_digit(*c) < 0)
+		if (hex_digit(*c) > 15)
 			return 0;
-		value = value << 4 | (uint64_t)input_hex_digit(*c);
+		value = value << 4 | hex_digit(*c);
 	}
-	*out = value;
+	*(uint64_t *)out = value;
 	return 1;
 }
 
-static int input_take_bool(struct scan *s, uint8_t *out)
+static int input_take_bool(struct scan *s, void *out)
 {
+	uint8_t *value = out;
+
 	skip_blanks(s);
-	*out = (uint8_t)input_take_word(s, "true");
-	return *out || input_take_word(s, "false");
+	*value = (uint8_t)input_take_word(s, "true");
+	return *value || input_take_word(s, "false");
+}
+
+static int input_take_dead(struct scan *s, void *event)
+{
+	uint8_t is_dead = 0;
+	int rc = input_take_bool(s, &is_dead);
+
+	((struct coro_event *)event)->known |= is_dead ? CORO_KNOWS_DEATH : 0;
+	return rc;
 }
 
 static int bytes_of_hex(const char *text, size_t bytes, uint8_t *out)
 {
 	for (size_t i = 0; i < bytes; i++) {
-		int high = input_hex_digit(text[2 * i]), low = input_hex_digit(text[2 * i + 1]);
+		unsigned int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
 
-		if (high < 0 || low < 0)
+		if (high > 15 || low > 15)
 			return 0;
 		out[i] = (uint8_t)(high << 4 | low);
 	}
@@ -136,7 +139,7 @@ static int bytes_of_hex(const char *text, size_t bytes, uint8_t *out)
 }
 
 /* "00-TRACE-SPAN-FLAGS" */
-static int input_take_context(struct scan *s, struct coro_event *e)
+static int input_take_context(struct scan *s, void *out)
 {
 	struct weft_ctp_context_prefix c = {.valid = 1};
 	struct scan t;
@@ -145,13 +148,13 @@ static int input_take_context(struct scan *s, struct coro_event *e)
 	    t.at[35] != '-' || t.at[52] != '-' || !bytes_of_hex(t.at + 3, 16, c.trace_id) ||
 	    !bytes_of_hex(t.at + 36, 8, c.span_id) || !bytes_of_hex(t.at + 53, 1, &c.trace_flags))
 		return 0;
-	e->context = c;
-	e->known |= CORO_KNOWS_CONTEXT;
+	*(struct weft_ctp_context_prefix *)out = c;
 	return 1;
 }
 
-static int input_take_payload(struct scan *s, struct coro_event *e)
+static int input_take_payload(struct scan *s, void *event)
 {
+	struct coro_event *e = event;
 	struct scan t;
 	size_t bytes;
 
@@ -162,17 +165,16 @@ static int input_take_payload(struct scan *s, struct coro_event *e)
 	    !bytes_of_hex(t.at, bytes, e->payload))
 		return 0;
 	e->payload_bytes = (uint8_t)bytes;
-	e->known |= CORO_KNOWS_PAYLOAD;
 	return 1;
 }
 
-static int input_take_u32(struct scan *s, uint32_t *out)
+static int input_take_u32(struct scan *s, void *out)
 {
 	uint64_t value;
 
 	if (!input_take_number(s, &value) || value > UINT32_MAX)
 		return 0;
-	*out = (uint32_t)value;
+	*(uint32_t *)out = (uint32_t)value;
 	return 1;
 }
 
@@ -194,11 +196,12 @@ static int skip_scalar(struct scan *s)
 }
 
 /* Brackets must match; whether commas and colons are in their places is not checked. */
-static int input_skip_value(struct scan *s)
+static int input_skip_value(struct scan *s, void *nothing)
 {
 	char open[DEPTH_MAX];
 	int depth = 0;
 
+	(void)nothing;
 	do {
 		skip_blanks(s);
 		if (s->at == s->end)
@@ -243,58 +246,35 @@ enum key {
 
 #define KEYS_IDENTITY (1U << KEY_PID | 1U << KEY_STATION | 1U << KEY_GENERATION)
 
-#define KEY(NAME)                                                                                  \
+/* A value is taken to its place in the event, which @known says then of it. */
+#define KEY(NAME, TAKE, MEMBER, KNOWN)                                                             \
 	{                                                                                          \
-		NAME, sizeof(NAME) - 1                                                             \
+		NAME, sizeof(NAME) - 1, TAKE, offsetof(struct coro_event, MEMBER), KNOWN           \
 	}
+#define WHOLE probe_id /* the event itself is the place */
 static const struct {
 	const char *name;
 	size_t bytes;
-} keys[KEYS] = {
-	KEY("probe_id"), KEY("tid"),     KEY("addr"),    KEY("seq"),        KEY("is_active"),
-	KEY("ts"),       KEY("pid"),     KEY("station"), KEY("generation"), KEY("birth"),
-	KEY("dead"),     KEY("context"), KEY("payload"), KEY("died"),
+	int (*take)(struct scan *s, void *to);
+	size_t at;
+	uint16_t known;
+} keys[KEYS + 1] = {
+	KEY("probe_id", input_take_number, probe_id, 0),
+	KEY("tid", input_take_number, tid, 0),
+	KEY("addr", input_take_address, addr, 0),
+	KEY("seq", input_take_number, seq, 0),
+	KEY("is_active", input_take_bool, is_active, 0),
+	KEY("ts", input_take_number, ts, 0),
+	KEY("pid", input_take_u32, pid, 0),
+	KEY("station", input_take_u32, station, 0),
+	KEY("generation", input_take_u32, generation, 0),
+	KEY("birth", input_take_number, birth_ts, CORO_KNOWS_BIRTH),
+	KEY("dead", input_take_dead, WHOLE, 0),
+	KEY("context", input_take_context, context, CORO_KNOWS_CONTEXT),
+	KEY("payload", input_take_payload, WHOLE, CORO_KNOWS_PAYLOAD),
+	KEY("died", input_skip_value, WHOLE, 0),
+	KEY("", input_skip_value, WHOLE, 0), /* any other */
 };
-
-static int take_value(struct scan *s, enum key key, struct coro_event *e)
-{
-	uint8_t is_dead = 0;
-	int rc;
-
-	switch (key) {
-	case KEY_PROBE:
-		return input_take_number(s, &e->probe_id);
-	case KEY_TID:
-		return input_take_number(s, &e->tid);
-	case KEY_ADDR:
-		return input_take_address(s, &e->addr);
-	case KEY_SEQ:
-		return input_take_number(s, &e->seq);
-	case KEY_ACTIVE:
-		return input_take_bool(s, &e->is_active);
-	case KEY_TS:
-		return input_take_number(s, &e->ts);
-	case KEY_PID:
-		return input_take_u32(s, &e->pid);
-	case KEY_STATION:
-		return input_take_u32(s, &e->station);
-	case KEY_GENERATION:
-		return input_take_u32(s, &e->generation);
-	case KEY_BIRTH:
-		e->known |= CORO_KNOWS_BIRTH;
-		return input_take_number(s, &e->birth_ts);
-	case KEY_DEAD:
-		rc = input_take_bool(s, &is_dead);
-		e->known |= is_dead ? CORO_KNOWS_DEATH : 0;
-		return rc;
-	case KEY_CONTEXT:
-		return input_take_context(s, e);
-	case KEY_PAYLOAD:
-		return input_take_payload(s, e);
-	default:
-		return input_skip_value(s);
-	}
-}
 
 static enum key key_of(const struct scan *text)
 {
@@ -344,8 +324,9 @@ static int input_parse(struct coro_input *in, struct scan *s, struct coro_event 
 		seen |= 1U << key;
 		if (key == KEY_DIED)
 			in->died = *s;
-		if (!take_value(s, key, e))
+		if (!keys[key].take(s, (char *)e + keys[key].at))
 			return refuse_key(in, &text);
+		e->known |= keys[key].known;
 	} while (input_take(s, ','));
 	if (!input_take(s, '}'))
 		return input_refuse(in, "the object does not end");
@@ -424,14 +405,6 @@ static ssize_t input_read_line(struct coro_input *in)
 	return count > LINE_MAX_BYTES ? input_refuse(in, "longer than 1 MiB") : (ssize_t)count;
 }
 
-static int input_is_blank(const struct scan *line)
-{
-	struct scan s = *line;
-
-	skip_blanks(&s);
-	return s.at == s.end;
-}
-
 int coro_input_next(struct coro_input *in, struct coro_event *event)
 {
 	for (;;) {
@@ -440,7 +413,8 @@ int coro_input_next(struct coro_input *in, struct coro_event *event)
 
 		if (bytes < 0)
 			return bytes == -ENODATA ? 0 : (int)bytes;
-		if (input_is_blank(&s))
+		skip_blanks(&s);
+		if (s.at == s.end)
 			continue;
 		memset(event, 0, sizeof(*event));
 		in->died = (struct scan){NULL, NULL};

@@ -11,21 +11,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BLOCK 512
 
-struct coro_lives {
-	void (*interval)(void *arg, const struct coro_interval *interval);
-	void *arg;
-	struct coro_life **blocks;
-	size_t count, blocks_room;
-	struct map *now; /* struct place -> 1 + index */
-	uint64_t first_ns, last_ns, lost;
-};
-
 /* The key of a coroutine: what its events have in common. */
-struct place {
+struct lives_place {
 	uint64_t has_station, number;
 };
 
@@ -57,43 +47,19 @@ void coro_lives_free(struct coro_lives *l)
 	free(l);
 }
 
-size_t coro_lives_count(const struct coro_lives *l)
-{
-	return l->count;
-}
-
 struct coro_life *coro_lives_at(struct coro_lives *l, size_t index)
 {
 	return &l->blocks[index / BLOCK][index % BLOCK];
-}
-
-uint64_t coro_lives_first_ns(const struct coro_lives *l)
-{
-	return l->first_ns;
-}
-
-uint64_t coro_lives_last_ns(const struct coro_lives *l)
-{
-	return l->last_ns;
-}
-
-uint64_t coro_lives_lost(const struct coro_lives *l)
-{
-	return l->lost;
 }
 
 static struct coro_life *life_new(struct coro_lives *l)
 {
 	if (l->count % BLOCK == 0) {
 		size_t at = l->count / BLOCK;
-		struct coro_life **grown =
-			array_grown(l->blocks, at + 1, &l->blocks_room, sizeof(struct coro_life *));
+		struct coro_life **one =
+			array_add(&l->blocks, &at, &l->blocks_room, sizeof(struct coro_life *));
 
-		if (!grown)
-			return NULL;
-		l->blocks = grown;
-		l->blocks[at] = calloc(BLOCK, sizeof(struct coro_life));
-		if (!l->blocks[at])
+		if (!one || !(*one = calloc(BLOCK, sizeof(struct coro_life))))
 			return NULL;
 	}
 	return coro_lives_at(l, l->count++);
@@ -259,7 +225,7 @@ static struct coro_life *life_of(struct coro_lives *l, const struct coro_event *
 				 int *first)
 {
 	int has_station = (e->known & CORO_KNOWS_IDENTITY) != 0;
-	struct place place = {(uint64_t)has_station, has_station ? e->station : e->probe_id};
+	struct lives_place place = {(uint64_t)has_station, has_station ? e->station : e->probe_id};
 	uint64_t *index = map_put(l->now, &place, sizeof(place), is_new);
 
 	if (!index)
@@ -306,7 +272,7 @@ int coro_lives_event(struct coro_lives *l, const struct coro_event *e)
 
 void coro_lives_death(struct coro_lives *l, const struct coro_death *death)
 {
-	struct place place = {1, death->station};
+	struct lives_place place = {1, death->station};
 	const uint64_t *index = map_get(l->now, &place, sizeof(place));
 	struct coro_life *life = index && *index ? coro_lives_at(l, *index - 1) : NULL;
 

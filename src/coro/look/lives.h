@@ -63,7 +63,17 @@ enum coro_counting {
 	CORO_COUNTS_ONES,   /* D: 1, 2, 3 ... */
 };
 
-struct coro_lives;
+/* Read by the caller, changed here alone. */
+struct coro_lives {
+	void (*interval)(void *arg, const struct coro_interval *interval);
+	void *arg;
+	struct coro_life **blocks;
+	size_t count, blocks_room;  /* count: of lives, for coro_lives_at() */
+	struct map *now;            /* struct lives_place -> 1 + index */
+	uint64_t first_ns, last_ns; /* of all events; 0 = none */
+	uint64_t lost;              /* the lives' sum, so far */
+};
+
 struct coro_lives *coro_lives_new(void (*interval)(void *arg, const struct coro_interval *interval),
 				  void *arg);                                   /* or NULL */
 int coro_lives_event(struct coro_lives *lives, const struct coro_event *event); /* 0 or -errno */
@@ -71,10 +81,6 @@ int coro_lives_event(struct coro_lives *lives, const struct coro_event *event); 
 void coro_lives_death(struct coro_lives *lives, const struct coro_death *death);
 /* The trace is over: open intervals are handed out, with end_ns = the trace's last time. */
 void coro_lives_end(struct coro_lives *lives);
-uint64_t coro_lives_first_ns(const struct coro_lives *lives); /* of all events; 0 = none */
-uint64_t coro_lives_last_ns(const struct coro_lives *lives);
-uint64_t coro_lives_lost(const struct coro_lives *lives); /* the lives' sum, so far */
-size_t coro_lives_count(const struct coro_lives *lives);
 struct coro_life *coro_lives_at(struct coro_lives *lives, size_t index);
 void coro_lives_free(struct coro_lives *lives);
 

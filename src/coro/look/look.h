@@ -9,7 +9,6 @@
  *   input.c         traces of JSON lines
  *   lives.c         runs and waits of a coroutine
  *   report.c        groups of these
- *   report_input.c  a trace into a report
  *   report_judge.c  what is wrong, by evidence
  *   timeline.c      who ran where, when
  *   timeline_nest.c slices made to nest

@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 struct file {
 	char *path;
@@ -46,17 +44,6 @@ struct coro_names *coro_names_new(void)
 	return calloc(1, sizeof(struct coro_names));
 }
 
-static void forget_said(struct coro_names *n)
-{
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *kept;
-
-	while (n->said && map_next(n->said, &cursor, &key, &bytes, &kept))
-		free((void *)(uintptr_t)*kept);
-	map_free(n->said);
-}
-
 void coro_names_free(struct coro_names *n)
 {
 	if (!n)
@@ -65,7 +52,7 @@ void coro_names_free(struct coro_names *n)
 		free(n->files[i].path);
 		elf_module_free(n->files[i].module);
 	}
-	forget_said(n);
+	map_free_values(n->said, free);
 	free(n->files);
 	free(n->mappings);
 	free(n);
@@ -93,30 +80,27 @@ static const char *said(const struct coro_names *n, uint64_t address)
 
 static int file_add(struct coro_names *n, const char *path, uint32_t pid, size_t *index)
 {
-	struct file *grown;
+	struct file one = {.pid = pid}, *added;
 
 	for (*index = 0; *index < n->file_count; ++*index)
 		if (!strcmp(n->files[*index].path, path))
 			return 0;
-	grown = array_grown(n->files, n->file_count + 1, &n->file_room, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	n->files = grown;
-	n->files[n->file_count] = (struct file){.path = strdup(path), .pid = pid};
-	if (!n->files[n->file_count].path)
-		return -ENOMEM;
-	n->file_count++;
-	return 0;
+	one.path = strdup(path);
+	added = one.path ? array_add(&n->files, &n->file_count, &n->file_room, sizeof(one)) : NULL;
+	if (added)
+		*added = one;
+	else
+		free(one.path);
+	return added ? 0 : -ENOMEM;
 }
 
 static int mapping_add(struct coro_names *n, const struct mapping *m)
 {
-	struct mapping *grown = array_grown(n->mappings, n->count + 1, &n->room, sizeof(*grown));
+	struct mapping *one = array_add(&n->mappings, &n->count, &n->room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	n->mappings = grown;
-	n->mappings[n->count++] = *m;
+	*one = *m;
 	n->is_sorted = 0;
 	return 0;
 }
@@ -136,12 +120,6 @@ static int names_add_map(struct coro_names *n, uint32_t pid, const struct proc_m
 	return rc;
 }
 
-static int is_file(const struct proc_map *map, dev_t device, ino_t inode)
-{
-	return map->inode == inode && map->device_major == major(device) &&
-	       map->device_minor == minor(device);
-}
-
 struct names_reading {
 	struct coro_names *names;
 	uint32_t pid;
@@ -154,7 +132,7 @@ static int names_read_map(void *arg, struct proc_map *map)
 {
 	struct names_reading *r = arg;
 
-	r->is_ours |= is_file(map, r->device, r->inode);
+	r->is_ours |= proc_map_is_of(map, r->device, r->inode);
 	return names_add_map(r->names, r->pid, map);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "coro/engine/order.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,24 +18,22 @@
 
 struct coro_group *coro_groups_get(struct coro_groups *g, const void *key, size_t bytes)
 {
-	struct coro_group *grown;
+	struct coro_group *one;
 	uint64_t *index;
-	int fresh;
 
 	if (!g->index)
 		g->index = map_new();
-	index = g->index ? map_put(g->index, key, bytes, &fresh) : NULL;
+	index = g->index ? map_put(g->index, key, bytes, NULL) : NULL;
 	if (!index)
 		return NULL;
 	if (*index)
 		return &g->group[*index - 1];
-	grown = array_grown(g->group, g->count + 1, &g->room, sizeof(*grown));
-	if (!grown)
+	one = array_add(&g->group, &g->count, &g->room, sizeof(*one));
+	if (!one)
 		return NULL;
-	g->group = grown;
-	memset(&grown[g->count], 0, sizeof(*grown));
-	*index = ++g->count;
-	return &grown[g->count - 1];
+	memset(one, 0, sizeof(*one));
+	*index = g->count;
+	return one;
 }
 
 static void groups_free(struct coro_groups *g)
@@ -180,19 +179,27 @@ static int report_note(struct coro_group *g, const struct coro_interval *i, int 
 	return coro_times_add(i->kind == CORO_RUN ? &g->run : &g->wait, i->end_ns - i->begin_ns);
 }
 
+struct coro_suspect *coro_report_suspect(struct coro_report *r, enum coro_finding finding)
+{
+	struct coro_suspects *list = &r->found[finding];
+	struct coro_suspect *one =
+		array_add(&list->suspect, &list->count, &list->room, sizeof(*one));
+
+	if (one)
+		memset(one, 0, sizeof(*one));
+	else
+		r->error = -ENOMEM;
+	return one;
+}
+
 static void report_not_yielding(struct coro_report *r, const struct coro_interval *i)
 {
-	struct coro_suspects *list = &r->found[CORO_NOT_YIELDING];
+	struct coro_suspect *one = coro_report_suspect(r, CORO_NOT_YIELDING);
 	const struct coro_life *life = i->life;
-	struct coro_suspect *grown =
-		array_grown(list->suspect, list->count + 1, &list->room, sizeof(*grown));
 
-	if (!grown) {
-		r->error = -ENOMEM;
+	if (!one)
 		return;
-	}
-	list->suspect = grown;
-	grown[list->count++] = (struct coro_suspect){
+	*one = (struct coro_suspect){
 		.probe_id = life->probe_id,
 		.since_ns = i->begin_ns,
 		.for_ns = i->end_ns - i->begin_ns,
@@ -307,9 +314,52 @@ uint64_t coro_report_untold(const struct coro_report *r)
 	return sum;
 }
 
-void coro_report_death(struct coro_report *r, const struct coro_death *death)
+/* ---- a trace of JSON lines */
+
+static int report_feed(void *report, const struct coro_event *event)
 {
-	coro_lives_death(r->lives, death);
+	return coro_report_event(report, event);
+}
+
+/* Engines that tell deaths write in order: events that are held back come first. */
+static int report_feed_deaths(struct coro_report *r, struct order *order, struct coro_input *in)
+{
+	struct coro_death death;
+	int rc = 0;
+
+	while (rc == 0 && coro_input_death(in, &death)) {
+		rc = order_flush(order);
+		coro_lives_death(r->lives, &death);
+	}
+	return rc;
+}
+
+int coro_report_jsonl(struct coro_report *r, const char *path, uint64_t *line, char why[128])
+{
+	struct order order = {.next = report_feed, .arg = r};
+	struct coro_event e;
+	struct coro_input *in = NULL;
+	int rc = coro_input_open(&in, path);
+
+	*line = 0;
+	why[0] = '\0';
+	if (rc)
+		return rc;
+	while ((rc = coro_input_next(in, &e)) == 1) {
+		rc = order_event(&order, &e);
+		if (rc == 0)
+			rc = report_feed_deaths(r, &order, in);
+		if (rc)
+			break;
+	}
+	if (rc == 0)
+		rc = order_flush(&order);
+	if (rc == -EBADMSG) {
+		*line = coro_input_line(in);
+		snprintf(why, 128, "%s", coro_input_why(in));
+	}
+	coro_input_close(in);
+	return rc;
 }
 
 /* ---- states */
@@ -390,7 +440,7 @@ static int begin_life(struct coro_report *r, const struct coro_state *s, struct 
 	r->beginning = NULL;
 	if (rc)
 		return rc;
-	life = coro_lives_at(r->lives, coro_lives_count(r->lives) - 1);
+	life = coro_lives_at(r->lives, r->lives->count - 1);
 	life->user = about;
 	if (about->has_context) {
 		life->context = about->context.prefix;
@@ -420,8 +470,8 @@ int coro_report_state(struct coro_report *r, const struct coro_state *s)
 
 int coro_report_end(struct coro_report *r, uint64_t now_ns)
 {
-	r->first_ns = coro_lives_first_ns(r->lives);
-	r->last_ns = coro_lives_last_ns(r->lives);
+	r->first_ns = r->lives->first_ns;
+	r->last_ns = r->lives->last_ns;
 	r->now_ns = now_ns > r->last_ns ? now_ns : r->last_ns;
 	coro_lives_end(r->lives);
 	r->processes = map_count(r->pids);

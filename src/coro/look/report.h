@@ -112,7 +112,6 @@ int coro_report_new(struct coro_report **out, const struct coro_report_query *qu
 void coro_report_free(struct coro_report *r);
 uint64_t coro_report_untold(const struct coro_report *r);                     /* the sum */
 int coro_report_event(struct coro_report *r, const struct coro_event *event); /* 0 or -errno */
-void coro_report_death(struct coro_report *r, const struct coro_death *death);
 int coro_report_state(struct coro_report *r, const struct coro_state *state);
 /* To be called once. @now_ns: the clock, for a file in use; 0 = the trace's last time. */
 int coro_report_end(struct coro_report *r, uint64_t now_ns);
@@ -135,6 +134,8 @@ struct coro_about {
 
 struct coro_group *coro_groups_get(struct coro_groups *g, const void *key, size_t bytes);
 struct coro_group *coro_report_site(struct coro_report *r, uint32_t pid, uint64_t addr);
+/* One more with this finding, all zeros; NULL, with r->error: no memory. */
+struct coro_suspect *coro_report_suspect(struct coro_report *r, enum coro_finding finding);
 int coro_report_judge(struct coro_report *r); /* findings; after all intervals */
 
 #endif

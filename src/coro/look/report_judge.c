@@ -5,29 +5,12 @@
  */
 #include "coro/look/report.h"
 
-#include "base/array.h"
 #include "base/map.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define GROWTH_LEAST 8 /* coroutines more in the last part than in the first */
-
-static struct coro_suspect *suspect_new(struct coro_report *r, enum coro_finding finding)
-{
-	struct coro_suspects *list = &r->found[finding];
-	struct coro_suspect *grown =
-		array_grown(list->suspect, list->count + 1, &list->room, sizeof(*grown));
-
-	if (!grown) {
-		r->error = -ENOMEM;
-		return NULL;
-	}
-	list->suspect = grown;
-	memset(&grown[list->count], 0, sizeof(*grown));
-	return &grown[list->count++];
-}
 
 static void because(struct coro_suspect *s, const char *reason)
 {
@@ -191,7 +174,7 @@ static void look_for_stuck(const struct judge *j, const struct coro_life *life)
 	if (life->is_running || report_judge_is_over(life) ||
 	    r->now_ns - life->last_ns <= r->query.stuck_ns)
 		return;
-	s = suspect_new(r, is_woken ? CORO_WOKEN : CORO_STUCK);
+	s = coro_report_suspect(r, is_woken ? CORO_WOKEN : CORO_STUCK);
 	if (!s)
 		return;
 	from_life(j, life, s);
@@ -214,7 +197,7 @@ static void never_resumed(const struct judge *j, const struct coro_life *life)
 	if (life->resumes || report_judge_is_over(life) || !life->suspends ||
 	    (a && a->totals.resumes))
 		return;
-	s = suspect_new(j->r, CORO_NEVER_RESUMED);
+	s = coro_report_suspect(j->r, CORO_NEVER_RESUMED);
 	if (s)
 		from_life(j, life, s);
 }
@@ -225,7 +208,7 @@ static void never_begun(const struct judge *j, const struct coro_about *a)
 
 	if (a->state != WEFT_CTP_CREATED || !a->generation)
 		return;
-	s = suspect_new(j->r, CORO_NEVER_RESUMED);
+	s = coro_report_suspect(j->r, CORO_NEVER_RESUMED);
 	if (!s)
 		return;
 	from_about(j, a, s);
@@ -241,7 +224,7 @@ static void ping_pong(const struct judge *j, const struct coro_life *life)
 	if (!j->r->query.ping_pong_min || life->returns < j->r->query.ping_pong_min ||
 	    life->returns < life->tids / 2)
 		return;
-	s = suspect_new(j->r, CORO_PING_PONG);
+	s = coro_report_suspect(j->r, CORO_PING_PONG);
 	if (s)
 		from_life(j, life, s);
 }
@@ -266,7 +249,7 @@ static size_t changes_of(struct coro_report *r, struct change *change)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < coro_lives_count(r->lives); i++) {
+	for (size_t i = 0; i < r->lives->count; i++) {
 		const struct coro_life *life = coro_lives_at(r->lives, i);
 		uint64_t born = life->birth_ns && life->birth_ns < life->first_ns ? life->birth_ns
 										  : life->first_ns;
@@ -279,7 +262,7 @@ static size_t changes_of(struct coro_report *r, struct change *change)
 			r->leak.untold += life->is_replaced;
 		}
 	}
-	r->leak.born = coro_lives_count(r->lives);
+	r->leak.born = r->lives->count;
 	return count;
 }
 
@@ -328,7 +311,7 @@ static const char *why_not_judged(const struct coro_report *r)
 
 static void judge_growth(struct coro_report *r)
 {
-	size_t lives = coro_lives_count(r->lives), count;
+	size_t lives = r->lives->count, count;
 	struct coro_leak *leak = &r->leak;
 	struct change *change;
 	uint64_t swing;
@@ -394,7 +377,7 @@ static void report_judge_sort(struct coro_report *r)
 
 static void count_lives(struct coro_report *r)
 {
-	for (size_t i = 0; i < coro_lives_count(r->lives); i++) {
+	for (size_t i = 0; i < r->lives->count; i++) {
 		const struct coro_life *life = coro_lives_at(r->lives, i);
 		struct coro_group *g;
 
@@ -441,7 +424,7 @@ int coro_report_judge(struct coro_report *r)
 
 	if (rc == 0)
 		count_lives(r);
-	for (size_t i = 0; rc == 0 && i < coro_lives_count(r->lives); i++) {
+	for (size_t i = 0; rc == 0 && i < r->lives->count; i++) {
 		const struct coro_life *life = coro_lives_at(r->lives, i);
 
 		if (r->query.stuck_ns)

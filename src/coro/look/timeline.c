@@ -4,8 +4,6 @@
 
 #include "base/array.h"
 #include "base/map.h"
-#include "coro/engine/order.h"
-#include "coro/look/timeline_nest.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +13,7 @@
 
 #define LOST_MAX (INT64_C(1) << 60)
 
-struct step {
+struct coro_step {
 	uint64_t ns;
 	int64_t what; /* by * CORO_COUNTERS + enum coro_counter */
 };
@@ -27,33 +25,13 @@ struct chain {
 	int continues; /* the wait after it was seen whole: the next run follows it */
 };
 
-struct coro_timeline {
-	struct order order;
-	struct coro_lives *lives;
-	struct map *thread_of; /* struct coro_thread -> index */
-	struct coro_thread *threads;
-	size_t thread_count, thread_room;
-	struct map *context_of; /* prefix -> index */
-	struct weft_ctp_context_prefix *contexts;
-	size_t context_count, context_room;
-	struct slices runs, nested;
-	struct coro_wait *waits; /* until the end a heap: the shortest is on top */
-	size_t wait_count, longest;
-	struct step *steps;
-	size_t step_count, step_room;
-	uint64_t flows, lost;
-	int error; /* the first error; the call that brings intervals cannot return one */
-};
-
 static int add_step(struct coro_timeline *t, uint64_t ns, enum coro_counter counter, int64_t by)
 {
-	struct step *grown =
-		array_grown(t->steps, t->step_count + 1, &t->step_room, sizeof(*t->steps));
+	struct coro_step *one = array_add(&t->steps, &t->step_count, &t->step_room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	t->steps = grown;
-	t->steps[t->step_count++] = (struct step){ns, by * CORO_COUNTERS + (int64_t)counter};
+	*one = (struct coro_step){ns, by * CORO_COUNTERS + (int64_t)counter};
 	return 0;
 }
 
@@ -74,14 +52,13 @@ static int thread_index(struct coro_timeline *t, uint32_t pid, uint64_t tid, uin
 	if (!found)
 		return -ENOMEM;
 	if (fresh) {
-		struct coro_thread *grown = array_grown(t->threads, t->thread_count + 1,
-							&t->thread_room, sizeof(*t->threads));
+		struct coro_thread *one =
+			array_add(&t->threads, &t->thread_count, &t->thread_room, sizeof(*one));
 
-		if (!grown)
+		if (!one)
 			return -ENOMEM;
-		t->threads = grown;
-		*found = t->thread_count;
-		t->threads[t->thread_count++] = (struct coro_thread){tid, pid};
+		*found = t->thread_count - 1;
+		*one = (struct coro_thread){tid, pid};
 	}
 	*index = (uint32_t)*found;
 	return 0;
@@ -100,13 +77,12 @@ static int context_index(struct coro_timeline *t, const struct coro_life *life, 
 	if (!found)
 		return -ENOMEM;
 	if (fresh) {
-		struct weft_ctp_context_prefix *grown = array_grown(
-			t->contexts, t->context_count + 1, &t->context_room, sizeof(*t->contexts));
+		struct weft_ctp_context_prefix *one =
+			array_add(&t->contexts, &t->context_count, &t->context_room, sizeof(*one));
 
-		if (!grown)
+		if (!one)
 			return -ENOMEM;
-		t->contexts = grown;
-		t->contexts[t->context_count++] = *p;
+		*one = *p;
 		*found = t->context_count;
 	}
 	*index = (uint32_t)*found;
@@ -148,59 +124,40 @@ static int add_run(struct coro_timeline *t, const struct coro_interval *i)
 	return rc;
 }
 
-static int is_shorter(const struct coro_wait *a, const struct coro_wait *b)
+static int timeline_longest_first(const void *left, const void *right)
 {
-	return a->end_ns - a->begin_ns < b->end_ns - b->begin_ns;
+	const struct coro_wait *a = left, *b = right;
+	uint64_t first = a->end_ns - a->begin_ns, second = b->end_ns - b->begin_ns;
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
 }
 
-static void timeline_swap(struct coro_wait *a, struct coro_wait *b)
+static void keep_longest(struct coro_timeline *t)
 {
-	struct coro_wait kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static void timeline_sift_down(struct coro_timeline *t)
-{
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < t->wait_count) {
-		if (child + 1 < t->wait_count && is_shorter(&t->waits[child + 1], &t->waits[child]))
-			child++;
-		if (!is_shorter(&t->waits[child], &t->waits[at]))
-			return;
-		timeline_swap(&t->waits[child], &t->waits[at]);
-		at = child;
-	}
-}
-
-/* Keeps a wait if it is one of the longest. */
-static void keep_wait(struct coro_timeline *t, const struct coro_wait *wait)
-{
-	size_t at = t->wait_count;
-
-	if (at < t->longest) {
-		t->waits[t->wait_count++] = *wait;
-		for (; at && is_shorter(&t->waits[at], &t->waits[(at - 1) / 2]); at = (at - 1) / 2)
-			timeline_swap(&t->waits[at], &t->waits[(at - 1) / 2]);
-	} else if (is_shorter(&t->waits[0], wait)) {
-		t->waits[0] = *wait;
-		timeline_sift_down(t);
-	}
+	if (t->wait_count <= t->longest)
+		return;
+	qsort(t->waits, t->wait_count, sizeof(*t->waits), timeline_longest_first);
+	t->wait_count = t->longest;
 }
 
 static int add_wait(struct coro_timeline *t, const struct coro_interval *i)
 {
-	struct coro_wait wait = {i->begin_ns, i->end_ns, i->addr, i->life, i->is_open, i->is_first};
 	struct chain *chain = chain_of(i->life);
+	struct coro_wait *one = NULL;
 
-	if (!chain)
+	if (t->wait_count == 2 * t->longest)
+		keep_longest(t);
+	if (chain)
+		one = array_add(&t->waits, &t->wait_count, &t->wait_room, sizeof(*one));
+	if (!one)
 		return -ENOMEM;
+	*one = (struct coro_wait){i->begin_ns, i->end_ns,  i->addr,
+				  i->life,     i->is_open, i->is_first};
 	/* the run before it was handed out just now, or was not seen whole */
 	chain->continues = !i->is_open && !i->is_first && chain->last &&
 			   t->runs.at[chain->last - 1].end_ns == i->begin_ns;
-	keep_wait(t, &wait);
 	return timeline_add_span(t, CORO_SUSPENDED, i->begin_ns, i->end_ns);
 }
 
@@ -230,7 +187,7 @@ static int timeline_add_event(void *arg, const struct coro_event *event)
 	int rc = coro_lives_event(t->lives, event);
 
 	if (!rc)
-		rc = count_lost(t, event->ts, coro_lives_lost(t->lives));
+		rc = count_lost(t, event->ts, t->lives->lost);
 	return rc ? rc : t->error;
 }
 
@@ -246,8 +203,7 @@ int coro_timeline_new(struct coro_timeline **out, uint32_t longest)
 	t->lives = coro_lives_new(timeline_interval, t);
 	t->thread_of = map_new();
 	t->context_of = map_new();
-	t->waits = calloc(t->longest, sizeof(*t->waits));
-	if (!t->lives || !t->thread_of || !t->context_of || !t->waits) {
+	if (!t->lives || !t->thread_of || !t->context_of) {
 		coro_timeline_free(t);
 		return -ENOMEM;
 	}
@@ -259,7 +215,7 @@ void coro_timeline_free(struct coro_timeline *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; t->lives && i < coro_lives_count(t->lives); i++)
+	for (size_t i = 0; t->lives && i < t->lives->count; i++)
 		free(coro_lives_at(t->lives, i)->user);
 	coro_lives_free(t->lives);
 	map_free(t->thread_of);
@@ -283,12 +239,12 @@ static int add_last_runs(struct coro_timeline *t)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < coro_lives_count(t->lives); i++) {
+	for (size_t i = 0; !rc && i < t->lives->count; i++) {
 		struct coro_life *life = coro_lives_at(t->lives, i);
 		struct coro_interval last = {.kind = CORO_RUN,
 					     .is_open = 1,
 					     .begin_ns = life->open_ns,
-					     .end_ns = coro_lives_last_ns(t->lives),
+					     .end_ns = t->lives->last_ns,
 					     .tid = life->last_tid,
 					     .life = life};
 
@@ -301,10 +257,10 @@ static int add_last_runs(struct coro_timeline *t)
 /* How long a coroutine lived, as far as the trace says. */
 static int add_lives(struct coro_timeline *t)
 {
-	uint64_t end = coro_lives_last_ns(t->lives);
+	uint64_t end = t->lives->last_ns;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < coro_lives_count(t->lives); i++) {
+	for (size_t i = 0; !rc && i < t->lives->count; i++) {
 		const struct coro_life *life = coro_lives_at(t->lives, i);
 		const struct chain *chain = life->user;
 		uint64_t begin = life->first_ns, until = end;
@@ -333,7 +289,7 @@ static int add_running(struct coro_timeline *t)
 /* Sorting has moved the runs: finds the last one of each life again. */
 static void find_last_runs(struct coro_timeline *t)
 {
-	for (size_t i = 0; i < coro_lives_count(t->lives); i++) {
+	for (size_t i = 0; i < t->lives->count; i++) {
 		struct chain *chain = coro_lives_at(t->lives, i)->user;
 
 		if (chain)
@@ -349,7 +305,7 @@ static void find_last_runs(struct coro_timeline *t)
 
 static int timeline_by_time(const void *left, const void *right)
 {
-	const struct step *a = left, *b = right;
+	const struct coro_step *a = left, *b = right;
 
 	return (a->ns > b->ns) - (a->ns < b->ns);
 }
@@ -374,7 +330,7 @@ int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books
 		return rc;
 	coro_lives_end(t->lives);
 	if (books)
-		rc = count_lost(t, coro_lives_last_ns(t->lives), books->lost);
+		rc = count_lost(t, t->lives->last_ns, books->lost);
 	if (!rc)
 		rc = add_last_runs(t);
 	if (!rc)
@@ -390,38 +346,10 @@ int coro_timeline_finish(struct coro_timeline *t, const struct coro_books *books
 		rc = add_lives(t);
 	if (t->step_count)
 		qsort(t->steps, t->step_count, sizeof(*t->steps), timeline_by_time);
+	keep_longest(t);
 	if (t->wait_count)
 		qsort(t->waits, t->wait_count, sizeof(*t->waits), by_life);
 	return rc;
-}
-
-size_t coro_timeline_threads(const struct coro_timeline *t, const struct coro_thread **threads)
-{
-	*threads = t->threads;
-	return t->thread_count;
-}
-
-size_t coro_timeline_slices(const struct coro_timeline *t, const struct coro_slice **slices)
-{
-	*slices = t->nested.at;
-	return t->nested.count;
-}
-
-size_t coro_timeline_waits(const struct coro_timeline *t, const struct coro_wait **waits)
-{
-	*waits = t->waits;
-	return t->wait_count;
-}
-
-const struct weft_ctp_context_prefix *coro_timeline_context(const struct coro_timeline *t,
-							    const struct coro_slice *slice)
-{
-	return slice->context ? &t->contexts[slice->context - 1] : NULL;
-}
-
-uint64_t coro_timeline_lost(const struct coro_timeline *t)
-{
-	return t->lost;
 }
 
 static void timeline_apply(int64_t *counters, int64_t what)

@@ -5,7 +5,7 @@
  * cut at most CUTS_MAX times, then what remains of it is left out, so that a trace in which all
  * threads have one id costs no more than that.
  */
-#include "coro/look/timeline_nest.h"
+#include "coro/look/timeline.h"
 
 #include "base/array.h"
 
@@ -29,12 +29,11 @@ struct sweep {
 
 int slices_add(struct slices *s, const struct coro_slice *slice)
 {
-	struct coro_slice *grown = array_grown(s->at, s->count + 1, &s->room, sizeof(*s->at));
+	struct coro_slice *one = array_add(&s->at, &s->count, &s->room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	s->at = grown;
-	s->at[s->count++] = *slice;
+	*one = *slice;
 	return 0;
 }
 
@@ -86,14 +85,12 @@ static void timeline_nest_swap(struct rest *a, struct rest *b)
 
 static int push_rest(struct sweep *s, const struct rest *rest)
 {
-	struct rest *grown =
-		array_grown(s->rests, s->rest_count + 1, &s->rest_room, sizeof(*s->rests));
 	size_t at = s->rest_count;
+	struct rest *one = array_add(&s->rests, &s->rest_count, &s->rest_room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	s->rests = grown;
-	s->rests[s->rest_count++] = *rest;
+	*one = *rest;
 	for (; at && rest_before(&s->rests[at], &s->rests[(at - 1) / 2]); at = (at - 1) / 2)
 		timeline_nest_swap(&s->rests[at], &s->rests[(at - 1) / 2]);
 	return 0;
@@ -122,12 +119,11 @@ static struct rest pop_rest(struct sweep *s)
 
 static int open_slice(struct sweep *s, const struct coro_slice *slice)
 {
-	size_t *grown = array_grown(s->open, s->depth + 1, &s->open_room, sizeof(*s->open));
+	size_t *one = array_add(&s->open, &s->depth, &s->open_room, sizeof(*one));
 
-	if (!grown)
+	if (!one)
 		return -ENOMEM;
-	s->open = grown;
-	s->open[s->depth++] = s->out->count;
+	*one = s->out->count;
 	return slices_add(s->out, slice);
 }
 

@@ -7,6 +7,7 @@
  * programs are sound (cfi_program.c). What is not is turned into an empty CIE, which
  * nothing refers to.
  */
+#include "elf/image/cursor.h"
 #include "elf/image/internal.h"
 
 #include "base/array.h"
@@ -111,18 +112,17 @@ static uint8_t *writable(const struct checker *c, const uint8_t *at)
 static int add_cie(struct checker *c, Dwarf_Off offset, const Dwarf_CIE *cie)
 {
 	int encoding = pointer_encoding(cie);
-	struct cie *cies;
+	struct cie *one;
 
 	if (encoding < 0 || (encoding & ~0x1f) != 0 || pointer_width((unsigned int)encoding) == 0)
 		return 0;
 	if (!cfi_program_is_sound(writable(c, cie->initial_instructions),
 				  cie->initial_instructions_end, c->section->machine))
 		return 0;
-	cies = array_grown(c->cies, c->cie_count + 1, &c->cie_room, sizeof(*cies));
-	if (!cies)
+	one = array_add(&c->cies, &c->cie_count, &c->cie_room, sizeof(*one));
+	if (!one)
 		return -ENOMEM;
-	c->cies = cies;
-	c->cies[c->cie_count++] = (struct cie){
+	*one = (struct cie){
 		.offset = offset,
 		.program_bytes =
 			(uint32_t)(cie->initial_instructions_end - cie->initial_instructions),
@@ -132,18 +132,12 @@ static int add_cie(struct checker *c, Dwarf_Off offset, const Dwarf_CIE *cie)
 	return 0;
 }
 
-static int compare_cie(const void *key, const void *item)
-{
-	uint64_t offset = *(const uint64_t *)key;
-	const struct cie *cie = item;
-
-	return offset < cie->offset ? -1 : offset > cie->offset;
-}
-
 static const struct cie *find_cie(const struct checker *c, uint64_t offset)
 {
-	return c->cie_count ? bsearch(&offset, c->cies, c->cie_count, sizeof(*c->cies), compare_cie)
-			    : NULL;
+	size_t upto = array_upto(c->cies, c->cie_count, sizeof(*c->cies),
+				 offsetof(struct cie, offset), offset);
+
+	return upto && c->cies[upto - 1].offset == offset ? &c->cies[upto - 1] : NULL;
 }
 
 /* Range of code and program of an FDE; false when it is not sound. */
@@ -152,9 +146,11 @@ static int fde_is_sound(const struct checker *c, const Dwarf_FDE *fde, const str
 {
 	int width = pointer_width(cie->encoding);
 	const uint8_t *at = fde->start, *end = fde->end;
+	struct elf_cursor rest = {at, end, 0};
 	uint64_t size;
 
-	if (end - at < 2 * width)
+	cursor_skip(&rest, 2 * (uint64_t)width);
+	if (rest.failed)
 		return 0;
 	span->start = pointer_value(at, cie->encoding);
 	if (cie->encoding & DW_EH_PE_pcrel)
@@ -163,14 +159,10 @@ static int fde_is_sound(const struct checker *c, const Dwarf_FDE *fde, const str
 	if (size == 0 || size > UINT32_MAX || span->start > UINT64_MAX - size)
 		return 0;
 	span->end = span->start + size;
-	at += 2 * width;
-	if (cie->has_augmentation_size) {
-		if (!cfi_read_uleb(&at, end, &size) || size > (uint64_t)(end - at))
-			return 0;
-		at += size;
-	}
-	span->program_bytes = cie->program_bytes + (uint32_t)(end - at) + 1;
-	return cfi_program_is_sound(writable(c, at), end, c->section->machine);
+	if (cie->has_augmentation_size)
+		cursor_skip(&rest, cursor_uleb(&rest));
+	span->program_bytes = cie->program_bytes + (uint32_t)cursor_left(&rest) + 1;
+	return !rest.failed && cfi_program_is_sound(writable(c, rest.at), end, c->section->machine);
 }
 
 /* Turns the entry at @offset into a CIE that says nothing; false when it is too short. */
@@ -197,17 +189,16 @@ static int add_fde(struct checker *c, Dwarf_Off offset, Dwarf_Off next, const Dw
 {
 	const struct cie *cie = find_cie(c, fde->CIE_pointer);
 	struct cfi_section *s = c->section;
-	struct cfi_span span, *spans;
+	struct cfi_span span, *one;
 
 	if (!cie || !fde_is_sound(c, fde, cie, &span)) {
 		s->rejected++;
 		return neutralise(c, offset, next) ? 0 : -EINVAL;
 	}
-	spans = array_grown(s->spans, s->span_count + 1, &c->span_room, sizeof(span));
-	if (!spans)
+	one = array_add(&s->spans, &s->span_count, &c->span_room, sizeof(span));
+	if (!one)
 		return -ENOMEM;
-	s->spans = spans;
-	s->spans[s->span_count++] = span;
+	*one = span;
 	return 0;
 }
 

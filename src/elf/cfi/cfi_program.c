@@ -6,6 +6,7 @@
  * it touch gigabytes, and so does a long run of remember_state. Here every opcode must be
  * known, every operand inside, registers and nesting small.
  */
+#include "elf/image/cursor.h"
 #include "elf/image/internal.h"
 
 #define REGISTERS_MAX 256
@@ -41,95 +42,54 @@ static const char *const operands[0x40] = {
 
 enum { REMEMBER_STATE = 0x0a, RESTORE_STATE = 0x0b, NEGATE_RA_STATE = 0x2d };
 
-int cfi_read_uleb(const uint8_t **at, const uint8_t *end, uint64_t *out)
+static int operand_is_sound(struct elf_cursor *c, char kind)
 {
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			*out = value;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-int cfi_read_sleb(const uint8_t **at, const uint8_t *end, int64_t *out)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; *at < end && shift < 64; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80)) {
-			if ((byte & 0x40) && shift + 7 < 64)
-				value |= ~UINT64_C(0) << (shift + 7);
-			*out = (int64_t)value;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-static int skip(const uint8_t **at, const uint8_t *end, uint64_t bytes)
-{
-	if (bytes > (uint64_t)(end - *at))
-		return 0;
-	*at += bytes;
-	return 1;
-}
-
-static int operand_is_sound(const uint8_t **at, const uint8_t *end, char kind)
-{
-	uint64_t value;
-	int64_t number;
-
 	switch (kind) {
 	case 'r':
-		return cfi_read_uleb(at, end, &value) && value < REGISTERS_MAX;
+		return cursor_uleb(c) < REGISTERS_MAX && !c->failed;
 	case 'u':
-		return cfi_read_uleb(at, end, &value);
+		cursor_uleb(c);
+		break;
 	case 's':
-		return cfi_read_sleb(at, end, &number);
+		cursor_sleb(c);
+		break;
 	case 'b':
-		return cfi_read_uleb(at, end, &value) && skip(at, end, value);
+		cursor_skip(c, cursor_uleb(c));
+		break;
 	default:
-		return skip(at, end, (uint64_t)(kind - '0'));
+		cursor_skip(c, (uint64_t)(kind - '0'));
 	}
+	return !c->failed;
 }
 
-static int opcode_is_sound(const uint8_t **at, const uint8_t *end, uint8_t opcode)
+static int opcode_is_sound(struct elf_cursor *c, uint8_t opcode)
 {
 	const char *kinds = opcode < 0x40 ? operands[opcode] : opcode >> 6 == 2 ? "u" : "";
 
 	if (!kinds)
 		return 0;
 	for (; *kinds; kinds++)
-		if (!operand_is_sound(at, end, *kinds))
+		if (!operand_is_sound(c, *kinds))
 			return 0;
 	return 1;
 }
 
 int cfi_program_is_sound(uint8_t *program, const uint8_t *end, int machine)
 {
-	const uint8_t *at = program;
+	struct elf_cursor c = {program, end, 0};
 	unsigned int states = 0;
 
-	while (at < end) {
-		uint8_t opcode = *at;
+	while (c.at < end) {
+		uint8_t opcode = *c.at;
 
 		/*
 		 * Whether the return address is signed: the walker strips signatures anyway,
 		 * and elfutils up to 0.190 takes it for SPARC's window_save.
 		 */
 		if (opcode == NEGATE_RA_STATE && machine == UNWIND_AARCH64)
-			opcode = program[at - program] = 0;
-		at++;
-		if (!opcode_is_sound(&at, end, opcode))
+			opcode = program[c.at - program] = 0;
+		c.at++;
+		if (!opcode_is_sound(&c, opcode))
 			return 0;
 		if (opcode == REMEMBER_STATE && ++states > STATES_MAX)
 			return 0;

@@ -5,7 +5,7 @@
  * realigned stacks (a dereference, saves that hang on the frame pointer), saves given as
  * stack pointer plus offset.
  */
-#include "elf/cfi/cfi_rule.h"
+#include "elf/image/internal.h"
 
 #include <dwarf.h>
 #include <string.h>

@@ -33,13 +33,11 @@ static int is_import(int machine, uint64_t type)
 
 static int add_word(struct got *got, uint64_t address, const char *name)
 {
-	struct got_word *bigger =
-		array_grown(got->words, got->count + 1, &got->room, sizeof(*bigger));
+	struct got_word *one = array_add(&got->words, &got->count, &got->room, sizeof(*one));
 
-	if (!bigger)
+	if (!one)
 		return -ENOMEM;
-	got->words = bigger;
-	got->words[got->count++] = (struct got_word){address, name};
+	*one = (struct got_word){address, name};
 	return 0;
 }
 

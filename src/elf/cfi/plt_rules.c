@@ -9,8 +9,6 @@
  */
 #include "elf/image/internal.h"
 
-#include <string.h>
-
 enum { STUB = 16, PUSH_IMMEDIATE = 0x68, PUSH_MEMORY = 0xff };
 #define STP_X16_X30 UINT32_C(0xa9bf7bf0) /* stp x16, x30, [sp, #-16]! */
 

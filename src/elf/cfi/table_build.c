@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/map.h"
-#include "elf/cfi/cfi_rule.h"
 #include "elf/image/internal.h"
 
 #include <errno.h>
@@ -50,18 +49,16 @@ struct builder {
 	const struct elf_module *module;
 	uint32_t rejected;
 	struct cfi cfi[FROM_CODE];
-	struct buf pieces, rows, rules;
+	struct piece *pieces; /* sorted by start but for those put since sort_pieces() */
+	size_t piece_count, piece_room;
+	struct row *rows;
+	size_t row_count, row_room;
+	struct buf rules; /* struct unwind_rule */
 	struct map *rule_numbers;
 	uint64_t work, work_max;
 };
 
 static const struct unwind_rule signal_rule = {.cfa = UNWIND_CFA_SIGNAL};
-
-static struct piece *pieces_of(const struct builder *b, size_t *count)
-{
-	*count = b->pieces.size / sizeof(struct piece);
-	return (struct piece *)(void *)b->pieces.data;
-}
 
 static void cfi_close(struct cfi *c)
 {
@@ -90,14 +87,19 @@ static int cfi_open(struct cfi *c, const struct elf_module *m, enum cfi_where wh
 	return c->handle ? 0 : -EINVAL;
 }
 
-static void put_piece(struct builder *b, const struct piece *model, uint64_t start, uint64_t end)
+static int put_piece(struct builder *b, const struct piece *model, uint64_t start, uint64_t end)
 {
-	struct piece piece = *model;
+	struct piece *one;
 
-	piece.start = start;
-	piece.end = end;
-	if (start < end && elf_is_code(b->module, start, end))
-		buf_put(&b->pieces, &piece, sizeof(piece));
+	if (start >= end || !elf_is_code(b->module, start, end))
+		return 0;
+	one = array_add(&b->pieces, &b->piece_count, &b->piece_room, sizeof(*one));
+	if (!one)
+		return -ENOMEM;
+	*one = *model;
+	one->start = start;
+	one->end = end;
+	return 0;
 }
 
 static int compare_pieces(const void *a, const void *b)
@@ -109,63 +111,61 @@ static int compare_pieces(const void *a, const void *b)
 
 static void sort_pieces(struct builder *b)
 {
-	size_t count;
-	struct piece *pieces = pieces_of(b, &count);
-
-	if (count)
-		qsort(pieces, count, sizeof(*pieces), compare_pieces);
+	if (b->piece_count)
+		qsort(b->pieces, b->piece_count, sizeof(*b->pieces), compare_pieces);
 }
 
 /*
  * Adds the parts of @model's range that the first @count pieces, sorted, leave open; *at is where
  * the search starts, which moves up with ranges in ascending order.
  */
-static void fill_gaps(struct builder *b, const struct piece *model, size_t count, size_t *at)
+static int fill_gaps(struct builder *b, const struct piece *model, size_t count, size_t *at)
 {
 	uint64_t start = model->start;
-	size_t unused;
+	int err = 0;
 
-	while (*at < count && pieces_of(b, &unused)[*at].end <= start)
+	while (*at < count && b->pieces[*at].end <= start)
 		++*at;
-	for (size_t i = *at; start < model->end; i++) {
+	for (size_t i = *at; start < model->end && !err; i++) {
 		struct piece next = {.start = UINT64_MAX, .end = UINT64_MAX};
 
 		if (i < count)
-			next = pieces_of(b, &unused)[i];
+			next = b->pieces[i];
 		if (next.start > start)
-			put_piece(b, model, start,
-				  next.start < model->end ? next.start : model->end);
+			err = put_piece(b, model, start,
+					next.start < model->end ? next.start : model->end);
 		start = next.end;
 	}
+	return err;
 }
 
-static void add_spans(struct builder *b, const struct cfi_section *section, enum source source)
+static int add_spans(struct builder *b, const struct cfi_section *section, enum source source)
 {
-	size_t at = 0, count;
+	size_t at = 0, count = b->piece_count;
+	int err = 0;
 
-	pieces_of(b, &count);
-	for (size_t i = 0; i < section->span_count; i++) {
+	for (size_t i = 0; i < section->span_count && !err; i++) {
 		const struct cfi_span *span = &section->spans[i];
 		struct piece model = {.start = span->start,
 				      .end = span->end,
 				      .program_bytes = span->program_bytes,
 				      .source = source};
 
-		fill_gaps(b, &model, count, &at);
+		err = fill_gaps(b, &model, count, &at);
 	}
 	sort_pieces(b);
+	return err;
 }
 
 static int add_code(void *arg, uint64_t start, uint64_t end, const struct unwind_rule *rule)
 {
 	struct piece model = {.start = start, .end = end, .source = FROM_CODE, .rule = *rule};
 	struct builder *b = arg;
-	size_t at = 0, count;
+	size_t at = 0;
+	int err = fill_gaps(b, &model, b->piece_count, &at);
 
-	pieces_of(b, &count);
-	fill_gaps(b, &model, count, &at);
 	sort_pieces(b);
-	return b->pieces.failed ? -ENOMEM : 0;
+	return err;
 }
 
 /* Trampolines: from the byte before, where a look-up for the return address lands. */
@@ -187,31 +187,27 @@ static int add_trampolines(struct builder *b)
 static int add_gap_code(void *arg, uint64_t start, uint64_t end, const struct unwind_rule *rule)
 {
 	struct piece model = {.source = FROM_CODE, .rule = *rule};
-	struct builder *b = arg;
 
-	put_piece(b, &model, start, end);
-	return b->pieces.failed ? -ENOMEM : 0;
+	return put_piece(arg, &model, start, end);
 }
 
 /* The C runtime's start files have functions without unwind data in these sections. */
 static int add_gaps(struct builder *b, const char *section)
 {
+	size_t count = b->piece_count;
 	uint64_t at, end;
 	GElf_Shdr h;
-	size_t count;
 	int err = 0;
 
 	if (!elf_find_section(b->module->elf, section, &h))
 		return 0;
 	at = h.sh_addr;
 	end = at + h.sh_size;
-	pieces_of(b, &count);
 	for (size_t i = 0; !err && i <= count && at < end; i++) {
 		struct piece next = {.start = end, .end = end};
-		size_t unused;
 
-		if (i < count && pieces_of(b, &unused)[i].start < end)
-			next = pieces_of(b, &unused)[i];
+		if (i < count && b->pieces[i].start < end)
+			next = b->pieces[i];
 		if (next.start > at)
 			err = elf_gap_rules(b->module, at, next.start, add_gap_code, b);
 		if (next.end > at)
@@ -235,11 +231,9 @@ static int is_poorly_covered(const struct builder *b)
 {
 	uint64_t covered = 0;
 	GElf_Shdr text;
-	size_t count;
-	const struct piece *pieces = pieces_of(b, &count);
 
-	for (size_t i = 0; i < count; i++)
-		covered += pieces[i].end - pieces[i].start;
+	for (size_t i = 0; i < b->piece_count; i++)
+		covered += b->pieces[i].end - b->pieces[i].start;
 	return elf_find_section(b->module->elf, ".text", &text) && covered < text.sh_size / 2;
 }
 
@@ -264,16 +258,13 @@ static int collect_pieces(struct builder *b)
 		struct cfi *c = &b->cfi[source];
 
 		err = table_build_open_source(b, (enum source)source);
-
-		if (err == -ENOMEM)
-			return err;
 		b->rejected += c->section.rejected;
 		b->work_max += WORK_PER_BYTE * c->section.size;
 		if (!err)
-			add_spans(b, &c->section, (enum source)source);
+			err = add_spans(b, &c->section, (enum source)source);
+		if (err == -ENOMEM)
+			return err;
 	}
-	if (b->pieces.failed)
-		return -ENOMEM;
 	if (b->work_max > WORK_MAX)
 		b->work_max = WORK_MAX;
 	err = elf_plt_rules(b->module, add_code, b);
@@ -302,18 +293,16 @@ static int number_of_rule(struct builder *b, const struct unwind_rule *rule, uin
 
 static int table_build_put_row(struct builder *b, uint64_t pc, const struct unwind_rule *rule)
 {
-	const struct row *last = NULL;
-	struct row row = {.pc = pc};
+	struct row row = {.pc = pc}, *one;
 	int err = number_of_rule(b, rule, &row.rule);
 
-	if (err)
+	if (err || (b->row_count && b->rows[b->row_count - 1].rule == row.rule))
 		return err;
-	if (b->rows.size)
-		last = (const struct row *)(const void *)(b->rows.data + b->rows.size -
-							  sizeof(row));
-	if (!last || last->rule != row.rule)
-		buf_put(&b->rows, &row, sizeof(row));
-	return b->rows.failed ? -ENOMEM : 0;
+	one = array_add(&b->rows, &b->row_count, &b->row_room, sizeof(row));
+	if (!one)
+		return -ENOMEM;
+	*one = row;
+	return 0;
 }
 
 static int put_no_rule(struct builder *b, uint64_t pc)
@@ -360,17 +349,15 @@ static int put_piece_rows(struct builder *b, const struct piece *p)
 
 static int collect_rows(struct builder *b)
 {
-	size_t count;
-	const struct piece *pieces = pieces_of(b, &count);
 	int err = put_no_rule(b, 0);
 
-	b->rows.size = 0; /* only the rule: number 0 is "nothing known" */
-	for (size_t i = 0; !err && i < count; i++) {
-		const struct piece *p = &pieces[i];
+	b->row_count = 0; /* only the rule: number 0 is "nothing known" */
+	for (size_t i = 0; !err && i < b->piece_count; i++) {
+		const struct piece *p = &b->pieces[i];
 
 		err = p->source == FROM_CODE ? table_build_put_row(b, p->start, &p->rule)
 					     : put_piece_rows(b, p);
-		if (!err && (i + 1 == count || pieces[i + 1].start > p->end))
+		if (!err && (i + 1 == b->piece_count || p[1].start > p->end))
 			err = put_no_rule(b, p->end);
 	}
 	return err;
@@ -384,7 +371,7 @@ static void lay_out(struct unwind_table *t, const struct builder *b, uint64_t fi
 	t->machine = (uint16_t)b->module->machine;
 	t->pc_base = first & ~page_mask;
 	t->pc_end = last;
-	t->row_count = (uint32_t)(b->rows.size / sizeof(struct row));
+	t->row_count = (uint32_t)b->row_count;
 	t->rule_count = (uint32_t)(b->rules.size / sizeof(struct unwind_rule));
 	t->page_count = (uint32_t)((last - 1 - t->pc_base) >> UNWIND_PAGE_BITS) + 1;
 	t->pc_offset = (uint32_t)sizeof(*t);
@@ -396,7 +383,6 @@ static void lay_out(struct unwind_table *t, const struct builder *b, uint64_t fi
 
 static void fill_table(struct unwind_table *t, const struct builder *b)
 {
-	const struct row *rows = (const struct row *)(const void *)b->rows.data;
 	char *block = (char *)t;
 	uint32_t *pcs = (uint32_t *)(void *)(block + t->pc_offset);
 	uint32_t *pages = (uint32_t *)(void *)(block + t->page_offset);
@@ -404,8 +390,8 @@ static void fill_table(struct unwind_table *t, const struct builder *b)
 	uint32_t row = 0;
 
 	for (uint32_t i = 0; i < t->row_count; i++) {
-		pcs[i] = (uint32_t)(rows[i].pc - t->pc_base);
-		index[i] = (uint16_t)rows[i].rule;
+		pcs[i] = (uint32_t)(b->rows[i].pc - t->pc_base);
+		index[i] = (uint16_t)b->rows[i].rule;
 	}
 	for (uint32_t i = 0; i <= t->page_count; i++) {
 		while (row < t->row_count &&
@@ -419,17 +405,15 @@ static void fill_table(struct unwind_table *t, const struct builder *b)
 /* A table covers 32 bits of addresses; code beyond 4 GiB from the first row is left out. */
 static int write_table(struct builder *b, struct unwind_table **out)
 {
-	struct row *rows = (struct row *)(void *)b->rows.data;
-	size_t count = b->rows.size / sizeof(*rows);
 	struct unwind_table head = {.magic = 0}, *table;
+	struct row *rows = b->rows;
 	uint64_t last;
 
-	while (count > 0 && rows[count - 1].pc - rows[0].pc > UINT32_MAX - 4096)
-		count--;
-	if (count < 2)
+	while (b->row_count > 0 && rows[b->row_count - 1].pc - rows[0].pc > UINT32_MAX - 4096)
+		b->row_count--;
+	if (b->row_count < 2)
 		return -ENOENT;
-	last = rows[--count].pc; /* the end of coverage is pc_end, not a row */
-	b->rows.size = count * sizeof(*rows);
+	last = rows[--b->row_count].pc; /* the end of coverage is pc_end, not a row */
 	lay_out(&head, b, rows[0].pc, last);
 	table = calloc(1, head.bytes);
 	if (!table)
@@ -443,13 +427,11 @@ static int write_table(struct builder *b, struct unwind_table **out)
 /* Keeps the ranges of code that the entries cover. */
 static void keep_entries(const struct builder *b, struct buf *entries)
 {
-	size_t count;
-	const struct piece *pieces = pieces_of(b, &count);
+	for (size_t i = 0; i < b->piece_count; i++) {
+		const struct piece *p = &b->pieces[i];
+		struct elf_entry entry = {.start = p->start, .end = p->end};
 
-	for (size_t i = 0; i < count; i++) {
-		struct elf_entry entry = {.start = pieces[i].start, .end = pieces[i].end};
-
-		if (pieces[i].source != FROM_CODE)
+		if (p->source != FROM_CODE)
 			buf_put(entries, &entry, sizeof(entry));
 	}
 }
@@ -469,8 +451,8 @@ static int table_build(struct elf_module *m)
 	m->rejected = b.rejected;
 	for (int i = 0; i < FROM_CODE; i++)
 		cfi_close(&b.cfi[i]);
-	buf_free(&b.pieces);
-	buf_free(&b.rows);
+	free(b.pieces);
+	free(b.rows);
 	buf_free(&b.rules);
 	map_free(b.rule_numbers);
 	return err;

@@ -7,16 +7,14 @@
  * checked against its section; a hostile file costs its own names.
  *
  *   dwread.h         the whole of it, and why
- *   dwread_cursor.h  bytes, within bounds
  *   dwread_file.c    sections, units
  *   dwread_abbrev.c  abbreviations
  *   dwread_form.c    values of attributes
  *   dwread_tree.c    functions and inlined calls
- *   dwread_ranges.c  address ranges
+ *   dwread_ranges.c  address ranges, of units too
  *   dwread_lines.c   line programs
  *   dwread_name.c    names of functions
- *   dwread_index.c   which unit has an address
- *   dwread_span.c    code of a unit
+ *   dwread_span.c    which stretch has an address
  *   dwread_split.c   .dwo and .dwp
  */
 #ifndef WEFT_ELF_DWARF_ROOM_H

@@ -20,7 +20,7 @@
 #define WEFT_ELF_DWREAD_H
 
 #include "base/buf.h"
-#include "elf/dwarf/dwread_cursor.h"
+#include "elf/image/cursor.h"
 #include "elf/image/internal.h"
 
 #include <dwarf.h>
@@ -198,15 +198,15 @@ void dwread_abbrevs_free(void *abbrevs);
 const struct dwread_abbrev *dwread_abbrev_find(const struct dwread_abbrevs *a, uint64_t code);
 
 /* dwread_form.c */
-void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
+void dwread_read_value(struct elf_cursor *c, const struct dwread_unit *u,
 		       const struct dwread_attribute *attribute, struct dwread_value *out);
 /* Read the attributes of an entry behind its code: those of the table @wanted, which ends with 0,
  * into their struct dwread_value of @out. 0 or -EINVAL: the rest is damaged. */
-int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
+int dwread_entry_read(struct elf_cursor *c, const struct dwread_unit *u,
 		      const struct dwread_abbrev *abbrev, const struct dwread_wanted *wanted,
 		      void *out);
-struct dwread_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
-				      uint64_t offset);
+struct elf_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
+				   uint64_t offset);
 const char *dwread_string(const struct dwread_unit *u, const struct dwread_value *v);
 int dwread_address(const struct dwread_unit *u, const struct dwread_value *v, uint64_t *out);
 int dwread_address_by_index(const struct dwread_unit *u, uint64_t index, uint64_t *out);
@@ -214,12 +214,15 @@ int dwread_address_by_index(const struct dwread_unit *u, uint64_t index, uint64_
 struct dwread_unit *dwread_reference(const struct dwread_unit *u, const struct dwread_value *v,
 				     uint64_t *offset);
 
-/* dwread_ranges.c: ranges of code by low and high, or ranges; damaged ones are left out. */
-typedef int (*dwread_put_range)(void *arg, const struct dwread_range *range);
+/* dwread_ranges.c: ranges of code by low and high, or ranges; damaged ones are left out. Appended
+ * to @out, struct dwread_range. */
 int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
 		  const struct dwread_value *high, const struct dwread_value *ranges,
-		  dwread_put_range put, void *arg);
+		  struct buf *out);
 int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end);
+/* The @nth unit that may have code at @address; NULL: no more. */
+int dwread_index_build(struct dwread *r);
+struct dwread_unit *dwread_index_find(struct dwread *r, uint64_t address, unsigned int nth);
 
 /* dwread_span.c: sort them once, then the @nth that has @address, the last begun first. */
 void dwread_spans_settle(struct buf *spans);
@@ -245,9 +248,5 @@ void dwread_names_free(struct dwread *r);
 
 /* dwread_split.c: the unit that holds the functions of @u: itself, its split one, or NULL. */
 struct dwread_unit *dwread_unit_of_functions(struct dwread_unit *u);
-
-/* dwread_index.c: the @nth unit that may have code at @address; NULL: no more. */
-int dwread_index_build(struct dwread *r);
-struct dwread_unit *dwread_index_find(struct dwread *r, uint64_t address, unsigned int nth);
 
 #endif

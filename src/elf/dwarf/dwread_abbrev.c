@@ -14,7 +14,7 @@ static int compare_codes(const void *a, const void *b)
 	return x->code < y->code ? -1 : x->code > y->code;
 }
 
-static int read_attributes(struct dwread *r, struct dwread_cursor *c, struct dwread_abbrevs *a,
+static int read_attributes(struct dwread *r, struct elf_cursor *c, struct dwread_abbrevs *a,
 			   struct dwread_abbrev *abbrev)
 {
 	abbrev->first = (uint32_t)(a->attributes.size / sizeof(struct dwread_attribute));
@@ -35,7 +35,7 @@ static int read_attributes(struct dwread *r, struct dwread_cursor *c, struct dwr
 	return -1;
 }
 
-static void dwread_abbrev_read_table(struct dwread *r, struct dwread_cursor *c,
+static void dwread_abbrev_read_table(struct dwread *r, struct elf_cursor *c,
 				     struct dwread_abbrevs *a)
 {
 	int is_sorted = 1;
@@ -62,7 +62,7 @@ static void dwread_abbrev_read_table(struct dwread *r, struct dwread_cursor *c,
 
 struct dwread_abbrevs *dwread_abbrevs_get(struct dwread_file *f, uint64_t offset)
 {
-	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_ABBREV, offset);
+	struct elf_cursor c = dwread_cursor_at(f, DWREAD_ABBREV, offset);
 	struct dwread_abbrevs *a;
 	uint64_t *kept;
 	int fresh;

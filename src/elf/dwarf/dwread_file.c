@@ -63,7 +63,7 @@ static void load_section(struct dwread_file *f, Elf *elf, enum dwread_section_id
 		set_section(f, id, data->d_buf, data->d_size);
 }
 
-static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
+static int read_length(struct elf_cursor *c, struct dwread_unit *u)
 {
 	uint64_t length = cursor_length(c, &u->offset_size);
 
@@ -75,7 +75,7 @@ static int read_length(struct dwread_cursor *c, struct dwread_unit *u)
 
 static int dwread_unit_header(struct dwread_file *f, uint64_t offset, struct dwread_unit *out)
 {
-	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
+	struct elf_cursor c = dwread_cursor_at(f, DWREAD_INFO, offset);
 	struct dwread_unit u = {.file = f, .offset = offset, .type = DW_UT_compile};
 	uint64_t address_size;
 
@@ -172,25 +172,21 @@ struct first_entry {
 	struct dwread_value str_offsets_base, addr_base, rnglists_base, ranges_base;
 };
 
-#define WANTED(attribute, member)                                                                  \
-	{                                                                                          \
-		attribute, offsetof(struct first_entry, member)                                    \
-	}
 static const struct dwread_wanted first_entry_wanted[] = {
-	WANTED(DW_AT_str_offsets_base, str_offsets_base),
-	WANTED(DW_AT_addr_base, addr_base),
-	WANTED(DW_AT_GNU_addr_base, addr_base),
-	WANTED(DW_AT_rnglists_base, rnglists_base),
-	WANTED(DW_AT_GNU_ranges_base, ranges_base),
-	WANTED(DW_AT_language, language),
-	WANTED(DW_AT_GNU_dwo_id, dwo_id),
-	WANTED(DW_AT_dwo_name, dwo_name),
-	WANTED(DW_AT_GNU_dwo_name, dwo_name),
-	WANTED(DW_AT_comp_dir, comp_dir),
-	WANTED(DW_AT_low_pc, low),
-	WANTED(DW_AT_high_pc, high),
-	WANTED(DW_AT_ranges, ranges),
-	WANTED(DW_AT_stmt_list, stmt_list),
+	{DW_AT_str_offsets_base, offsetof(struct first_entry, str_offsets_base)},
+	{DW_AT_addr_base, offsetof(struct first_entry, addr_base)},
+	{DW_AT_GNU_addr_base, offsetof(struct first_entry, addr_base)},
+	{DW_AT_rnglists_base, offsetof(struct first_entry, rnglists_base)},
+	{DW_AT_GNU_ranges_base, offsetof(struct first_entry, ranges_base)},
+	{DW_AT_language, offsetof(struct first_entry, language)},
+	{DW_AT_GNU_dwo_id, offsetof(struct first_entry, dwo_id)},
+	{DW_AT_dwo_name, offsetof(struct first_entry, dwo_name)},
+	{DW_AT_GNU_dwo_name, offsetof(struct first_entry, dwo_name)},
+	{DW_AT_comp_dir, offsetof(struct first_entry, comp_dir)},
+	{DW_AT_low_pc, offsetof(struct first_entry, low)},
+	{DW_AT_high_pc, offsetof(struct first_entry, high)},
+	{DW_AT_ranges, offsetof(struct first_entry, ranges)},
+	{DW_AT_stmt_list, offsetof(struct first_entry, stmt_list)},
 	{0, 0},
 };
 
@@ -215,7 +211,7 @@ static void set_number(uint64_t *to, const struct dwread_value *v)
 
 int dwread_unit_load(struct dwread_unit *u)
 {
-	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
+	struct elf_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, u->entries);
 	const struct dwread_abbrev *abbrev;
 	struct first_entry e = {0};
 

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 
-struct dwread_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
-				      uint64_t offset)
+struct elf_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_section_id id,
+				   uint64_t offset)
 {
 	const struct dwread_section *s = &f->section[id];
-	struct dwread_cursor c = {s->bytes, s->bytes, 1};
+	struct elf_cursor c = {s->bytes, s->bytes, 1};
 
 	if (s->bytes && offset < s->size) {
 		c.at = s->bytes + offset;
@@ -18,131 +18,88 @@ struct dwread_cursor dwread_cursor_at(const struct dwread_file *f, enum dwread_s
 	return c;
 }
 
-static void read_block(struct dwread_cursor *c, uint16_t form)
+/*
+ * How the bytes of a form are read. Digits: so many; o: an offset, a: as large as an address was in
+ * DWARF 2; u, s: LEB128; t: text; p: none, present is 1; i: none, it stands in the abbreviation. A
+ * block is skipped: b: LEB128 says how long it is, A, B, D: 1, 2, 4 bytes do; x: it has 16.
+ */
+static const char forms[] = {
+	[DW_FORM_addr] = '8',         [DW_FORM_block1] = 'A',         [DW_FORM_block2] = 'B',
+	[DW_FORM_block4] = 'D',       [DW_FORM_block] = 'b',          [DW_FORM_exprloc] = 'b',
+	[DW_FORM_data1] = '1',        [DW_FORM_data2] = '2',          [DW_FORM_data4] = '4',
+	[DW_FORM_data8] = '8',        [DW_FORM_data16] = 'x',         [DW_FORM_sdata] = 's',
+	[DW_FORM_udata] = 'u',        [DW_FORM_implicit_const] = 'i', [DW_FORM_flag] = '1',
+	[DW_FORM_flag_present] = 'p', [DW_FORM_string] = 't',         [DW_FORM_strp] = 'o',
+	[DW_FORM_line_strp] = 'o',    [DW_FORM_strp_sup] = 'o',       [DW_FORM_strx] = 'u',
+	[DW_FORM_strx1] = '1',        [DW_FORM_strx2] = '2',          [DW_FORM_strx3] = '3',
+	[DW_FORM_strx4] = '4',        [DW_FORM_addrx] = 'u',          [DW_FORM_addrx1] = '1',
+	[DW_FORM_addrx2] = '2',       [DW_FORM_addrx3] = '3',         [DW_FORM_addrx4] = '4',
+	[DW_FORM_ref1] = '1',         [DW_FORM_ref2] = '2',           [DW_FORM_ref4] = '4',
+	[DW_FORM_ref8] = '8',         [DW_FORM_ref_udata] = 'u',      [DW_FORM_ref_addr] = 'a',
+	[DW_FORM_ref_sig8] = '8',     [DW_FORM_ref_sup4] = '4',       [DW_FORM_ref_sup8] = '8',
+	[DW_FORM_sec_offset] = 'o',   [DW_FORM_loclistx] = 'u',       [DW_FORM_rnglistx] = 'u'};
+
+static char form_kind(uint16_t form)
 {
-	switch (form) {
-	case DW_FORM_block1:
-		cursor_skip(c, cursor_fixed(c, 1));
-		break;
-	case DW_FORM_block2:
-		cursor_skip(c, cursor_fixed(c, 2));
-		break;
-	case DW_FORM_block4:
-		cursor_skip(c, cursor_fixed(c, 4));
-		break;
-	case DW_FORM_block:
-	case DW_FORM_exprloc:
-		cursor_skip(c, cursor_uleb(c));
-		break;
-	case DW_FORM_data16:
-		cursor_skip(c, 16);
-		break;
-	default:
-		cursor_fail(c);
-	}
+	if (form == DW_FORM_GNU_addr_index || form == DW_FORM_GNU_str_index)
+		return 'u';
+	if (form == DW_FORM_GNU_ref_alt || form == DW_FORM_GNU_strp_alt)
+		return 'o';
+	return form < sizeof(forms) ? forms[form] : 0;
 }
 
-/* Bytes of a form of fixed size; 0 = another kind of form. */
-static unsigned int fixed_size(uint16_t form, const struct dwread_unit *u)
+static uint64_t read_form(struct elf_cursor *c, const struct dwread_unit *u, char kind)
 {
-	switch (form) {
-	case DW_FORM_data1:
-	case DW_FORM_ref1:
-	case DW_FORM_flag:
-	case DW_FORM_strx1:
-	case DW_FORM_addrx1:
+	switch (kind) {
+	case 'o':
+		return cursor_fixed(c, u->offset_size);
+	case 'a':
+		return cursor_fixed(c, u->version <= 2 ? 8 : u->offset_size);
+	case 'u':
+		return cursor_uleb(c);
+	case 's':
+		return (uint64_t)cursor_sleb(c);
+	case 'p':
 		return 1;
-	case DW_FORM_data2:
-	case DW_FORM_ref2:
-	case DW_FORM_strx2:
-	case DW_FORM_addrx2:
-		return 2;
-	case DW_FORM_strx3:
-	case DW_FORM_addrx3:
-		return 3;
-	case DW_FORM_data4:
-	case DW_FORM_ref4:
-	case DW_FORM_strx4:
-	case DW_FORM_addrx4:
-	case DW_FORM_ref_sup4:
-		return 4;
-	case DW_FORM_addr:
-	case DW_FORM_data8:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_sig8:
-	case DW_FORM_ref_sup8:
-		return 8;
-	case DW_FORM_ref_addr:
-		return u->version <= 2 ? 8 : u->offset_size;
-	case DW_FORM_strp:
-	case DW_FORM_line_strp:
-	case DW_FORM_strp_sup:
-	case DW_FORM_sec_offset:
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_GNU_strp_alt:
-		return u->offset_size;
-	default:
+	case 'b':
+		cursor_skip(c, cursor_uleb(c));
 		return 0;
-	}
-}
-
-static void read_form(struct dwread_cursor *c, const struct dwread_unit *u, uint16_t form,
-		      int64_t constant, struct dwread_value *out)
-{
-	unsigned int size = fixed_size(form, u);
-
-	out->form = form;
-	if (size) {
-		out->number = cursor_fixed(c, size);
-		return;
-	}
-	switch (form) {
-	case DW_FORM_sdata:
-		out->number = (uint64_t)cursor_sleb(c);
-		break;
-	case DW_FORM_udata:
-	case DW_FORM_ref_udata:
-	case DW_FORM_strx:
-	case DW_FORM_addrx:
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
-	case DW_FORM_GNU_addr_index:
-	case DW_FORM_GNU_str_index:
-		out->number = cursor_uleb(c);
-		break;
-	case DW_FORM_string:
-		out->text = (const uint8_t *)cursor_string(c);
-		break;
-	case DW_FORM_flag_present:
-		out->number = 1;
-		break;
-	case DW_FORM_implicit_const:
-		out->number = (uint64_t)constant;
-		break;
+	case 'A':
+	case 'B':
+	case 'D':
+		cursor_skip(c, cursor_fixed(c, (unsigned int)(kind - 'A' + 1)));
+		return 0;
+	case 'x':
+		cursor_skip(c, 16);
+		return 0;
+	case 0:
+		cursor_fail(c);
+		return 0;
 	default:
-		read_block(c, form);
+		return cursor_fixed(c, (unsigned int)(kind - '0'));
 	}
 }
 
-void dwread_read_value(struct dwread_cursor *c, const struct dwread_unit *u,
+void dwread_read_value(struct elf_cursor *c, const struct dwread_unit *u,
 		       const struct dwread_attribute *attribute, struct dwread_value *out)
 {
-	uint16_t form = attribute->form;
+	uint64_t form = attribute->form;
+	char kind;
 
-	out->number = 0;
-	out->text = NULL;
 	if (form == DW_FORM_indirect) {
-		uint64_t actual = cursor_uleb(c);
-
-		form = actual == DW_FORM_indirect || actual == DW_FORM_implicit_const ||
-				       actual > UINT16_MAX
-			       ? 0
-			       : (uint16_t)actual;
+		form = cursor_uleb(c);
+		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT16_MAX)
+			form = 0;
 	}
-	read_form(c, u, form, attribute->constant, out);
+	*out = (struct dwread_value){.form = (uint16_t)form};
+	kind = form_kind(out->form);
+	if (kind == 't')
+		out->text = (const uint8_t *)cursor_string(c);
+	else
+		out->number = kind == 'i' ? (uint64_t)attribute->constant : read_form(c, u, kind);
 }
 
-int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
+int dwread_entry_read(struct elf_cursor *c, const struct dwread_unit *u,
 		      const struct dwread_abbrev *abbrev, const struct dwread_wanted *wanted,
 		      void *out)
 {
@@ -165,7 +122,7 @@ int dwread_entry_read(struct dwread_cursor *c, const struct dwread_unit *u,
 static const char *dwread_form_string_at(const struct dwread_file *f, enum dwread_section_id id,
 					 uint64_t offset)
 {
-	struct dwread_cursor c;
+	struct elf_cursor c;
 
 	if (!f)
 		return NULL;
@@ -175,7 +132,7 @@ static const char *dwread_form_string_at(const struct dwread_file *f, enum dwrea
 
 static const char *string_by_index(const struct dwread_unit *u, uint64_t index)
 {
-	struct dwread_cursor c;
+	struct elf_cursor c;
 	uint64_t offset;
 
 	if (index > UINT32_MAX)
@@ -213,7 +170,7 @@ const char *dwread_string(const struct dwread_unit *u, const struct dwread_value
 int dwread_address_by_index(const struct dwread_unit *u, uint64_t index, uint64_t *out)
 {
 	const struct dwread_unit *owner = u->skeleton ? u->skeleton : u;
-	struct dwread_cursor c;
+	struct elf_cursor c;
 	uint64_t address;
 
 	if (index > UINT32_MAX)

@@ -15,7 +15,7 @@ struct program {
 	struct dwread *reader;
 	struct dwread_lines *lines;
 	struct dwread_unit form; /* offset size and version, for reading forms */
-	struct dwread_cursor at;
+	struct elf_cursor at;
 	uint8_t minimum_length, line_range, opcode_base;
 	int8_t line_base;
 	const uint8_t *operand_counts;
@@ -103,7 +103,7 @@ static int read_table_v5(struct program *p, int is_sources)
 static int dwread_lines_read_header(struct program *p)
 {
 	uint64_t length = cursor_length(&p->at, &p->form.offset_size), header;
-	struct dwread_cursor after;
+	struct elf_cursor after;
 	int err;
 
 	if (p->at.failed || length > cursor_left(&p->at))
@@ -188,7 +188,7 @@ static int end_sequence(struct program *p)
 static int run_extended(struct program *p)
 {
 	uint64_t length = cursor_uleb(&p->at);
-	struct dwread_cursor c = p->at;
+	struct elf_cursor c = p->at;
 	int err = 0;
 
 	cursor_skip(&p->at, length);

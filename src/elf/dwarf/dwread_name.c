@@ -45,7 +45,7 @@ static const struct dwread_wanted origin_wanted[] = {
 
 static int read_origin(struct dwread_unit *u, uint64_t offset, struct origin *o)
 {
-	struct dwread_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, offset);
+	struct elf_cursor c = dwread_cursor_at(u->file, DWREAD_INFO, offset);
 	const struct dwread_abbrev *abbrev;
 
 	memset(o, 0, sizeof(*o));
@@ -75,18 +75,18 @@ static void follow(struct dwread_unit *u, uint64_t offset, struct found *f)
 
 static int has_qualified_names(uint16_t language)
 {
-	switch (language) {
-	case DW_LANG_C_plus_plus:
-	case DW_LANG_C_plus_plus_03:
-	case DW_LANG_C_plus_plus_11:
-	case DW_LANG_C_plus_plus_14:
-	case 0x2b: /* C++17 */
-	case 0x2c: /* C++20 */
-	case DW_LANG_Rust:
-		return 1;
-	default:
-		return 0;
-	}
+	static const uint16_t languages[] = {DW_LANG_C_plus_plus,
+					     DW_LANG_C_plus_plus_03,
+					     DW_LANG_C_plus_plus_11,
+					     DW_LANG_C_plus_plus_14,
+					     0x2b /* C++17 */,
+					     0x2c /* C++20 */,
+					     DW_LANG_Rust};
+
+	for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); i++)
+		if (languages[i] == language)
+			return 1;
+	return 0;
 }
 
 static void dwread_name_put_text(struct buf *b, const char *text)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranges of code: low and high, .debug_ranges (DWARF 2 to 4), .debug_rnglists (5).
+ * Ranges of code: low and high, .debug_ranges (DWARF 2 to 4), .debug_rnglists (5); and by those of
+ * units which one has an address.
  *
  * What the linker has thrown away still has entries, at 0, 1, -1 or -2 or at an offset from
  * those: only what lies in the module's code counts.
@@ -11,10 +12,9 @@
 
 struct list {
 	struct dwread_unit *unit;
-	struct dwread_cursor at;
+	struct elf_cursor at;
 	uint64_t base;
-	dwread_put_range put;
-	void *arg;
+	struct buf *out;
 };
 
 int dwread_is_code(const struct dwread *r, uint64_t start, uint64_t end)
@@ -28,7 +28,9 @@ static int dwread_ranges_put_range(const struct list *l, uint64_t start, uint64_
 
 	if (!dwread_spend(l->unit->file->reader, 1, 0))
 		return -ENOMEM;
-	return dwread_is_code(l->unit->file->reader, start, end) ? l->put(l->arg, &range) : 0;
+	if (!dwread_is_code(l->unit->file->reader, start, end))
+		return 0;
+	return dwread_append(l->unit->file->reader, l->out, &range, sizeof(range));
 }
 
 static int dwread_ranges_read_pairs(struct list *l)
@@ -109,7 +111,7 @@ static int read_rnglist(struct list *l, const struct dwread_value *v)
 	uint64_t at = v->number + u->part[DWREAD_RNGLISTS];
 
 	if (v->form == DW_FORM_rnglistx) {
-		struct dwread_cursor c;
+		struct elf_cursor c;
 
 		if (v->number > UINT32_MAX)
 			return 0;
@@ -125,10 +127,10 @@ static int read_rnglist(struct list *l, const struct dwread_value *v)
 
 int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
 		  const struct dwread_value *high, const struct dwread_value *ranges,
-		  dwread_put_range put, void *arg)
+		  struct buf *out)
 {
 	struct dwread_unit *skeleton = u->skeleton ? u->skeleton : u;
-	struct list l = {u, {0}, skeleton->low_pc, put, arg};
+	struct list l = {u, {0}, skeleton->low_pc, out};
 	uint64_t start, end;
 
 	if (ranges->form && u->version >= 5)
@@ -145,4 +147,37 @@ int dwread_ranges(struct dwread_unit *u, const struct dwread_value *low,
 	if (dwread_address(u, high, &end) != 0)
 		end = start + high->number;
 	return dwread_ranges_put_range(&l, start, end);
+}
+
+/* By the first entries of all units, not from .debug_aranges, which clang does not write and which
+ * others leave incomplete. */
+int dwread_index_build(struct dwread *r)
+{
+	struct buf ranges = {0};
+	int err = 0;
+
+	for (size_t i = 0; i < r->main->unit_count && !err; i++) {
+		struct dwread_unit *u = &r->main->units[i];
+
+		buf_clear(&ranges);
+		if (u->type == DW_UT_type || dwread_unit_load(u) != 0)
+			continue;
+		err = dwread_ranges(u, &u->low, &u->high, &u->ranges, &ranges);
+		for (size_t at = 0; at < ranges.size && !err; at += sizeof(struct dwread_range)) {
+			const struct dwread_range *range = (const void *)(ranges.data + at);
+			struct dwread_span s = {range->start, range->end, .first = (uint32_t)i};
+
+			err = dwread_append(r, &r->index, &s, sizeof(s));
+		}
+	}
+	buf_free(&ranges);
+	dwread_spans_settle(&r->index);
+	return err;
+}
+
+struct dwread_unit *dwread_index_find(struct dwread *r, uint64_t address, unsigned int nth)
+{
+	const struct dwread_span *s = dwread_spans_find(&r->index, address, nth);
+
+	return s ? &r->main->units[s->first] : NULL;
 }

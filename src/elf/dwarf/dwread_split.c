@@ -10,21 +10,20 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define COLUMNS_MAX 16
 
 /* ---- packages: a hash table from ids to rows of offsets */
 
 struct package_index {
-	struct dwread_cursor hashes, rows, ids, offsets;
+	struct elf_cursor hashes, rows, ids, offsets;
 	uint64_t columns, units, slots;
 	uint64_t version;
 };
 
-static struct dwread_cursor dwread_split_cut(struct dwread_cursor *c, uint64_t bytes)
+static struct elf_cursor dwread_split_cut(struct elf_cursor *c, uint64_t bytes)
 {
-	struct dwread_cursor part = *c;
+	struct elf_cursor part = *c;
 
 	cursor_skip(c, bytes);
 	part.end = c->at;
@@ -34,7 +33,7 @@ static struct dwread_cursor dwread_split_cut(struct dwread_cursor *c, uint64_t b
 
 static int read_index(const struct dwread_file *f, struct package_index *x)
 {
-	struct dwread_cursor c = dwread_cursor_at(f, DWREAD_CU_INDEX, 0);
+	struct elf_cursor c = dwread_cursor_at(f, DWREAD_CU_INDEX, 0);
 
 	x->version = cursor_fixed(&c, 2); /* in version 2 of 4 bytes, else 2 of padding follow */
 	cursor_skip(&c, 2);
@@ -51,9 +50,9 @@ static int read_index(const struct dwread_file *f, struct package_index *x)
 	return c.failed ? -EINVAL : 0;
 }
 
-static uint64_t item(const struct dwread_cursor *table, uint64_t number, unsigned int bytes)
+static uint64_t item(const struct elf_cursor *table, uint64_t number, unsigned int bytes)
 {
-	struct dwread_cursor c = *table;
+	struct elf_cursor c = *table;
 
 	cursor_skip(&c, number * bytes);
 	return cursor_fixed(&c, bytes);
@@ -77,13 +76,11 @@ static uint64_t find_row(const struct package_index *x, uint64_t id)
 
 static int section_of_column(uint64_t version, uint64_t id)
 {
-	static const int8_t sections[2][9] = {
-		{-1, DWREAD_INFO, -1, DWREAD_ABBREV, DWREAD_LINE, -1, DWREAD_STR_OFFSETS, -1, -1},
-		{-1, DWREAD_INFO, -1, DWREAD_ABBREV, DWREAD_LINE, -1, DWREAD_STR_OFFSETS, -1,
-		 DWREAD_RNGLISTS},
-	};
+	static const int8_t sections[] = {
+		-1, DWREAD_INFO,        -1, DWREAD_ABBREV,  DWREAD_LINE,
+		-1, DWREAD_STR_OFFSETS, -1, DWREAD_RNGLISTS /* from version 5 on */};
 
-	return id < 9 ? sections[version == 5][id] : -1;
+	return id < (version == 5 ? 9 : 8) ? sections[id] : -1;
 }
 
 static struct dwread_unit *unit_beginning_at(struct dwread_file *f, uint64_t offset)
@@ -181,19 +178,28 @@ static struct dwread_unit *find_at(struct dwread_unit *skeleton, const char *pat
 	return u;
 }
 
-static struct dwread_unit *find_beside(struct dwread_unit *skeleton, const char *module)
+/* In the first @bytes of @directory. */
+static struct dwread_unit *find_split_in(struct dwread_unit *skeleton, const char *directory,
+					 size_t bytes, const char *name)
 {
-	const char *slash = module ? strrchr(module, '/') : NULL;
-	const char *base = strrchr(skeleton->dwo_name, '/');
-	const char *names[2] = {skeleton->dwo_name, base ? base + 1 : NULL};
-	struct dwread_unit *u = NULL;
 	char path[PATH_MAX];
 
-	for (int i = 0; i < 2 && !u && slash; i++)
-		if (names[i] && names[i][0] != '/' &&
-		    snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - module), module,
-			     names[i]) < PATH_MAX)
-			u = find_at(skeleton, path);
+	if (bytes >= PATH_MAX ||
+	    snprintf(path, sizeof(path), "%.*s/%s", (int)bytes, directory, name) >= PATH_MAX)
+		return NULL;
+	return find_at(skeleton, path);
+}
+
+static struct dwread_unit *find_beside(struct dwread_unit *skeleton, const char *module)
+{
+	const char *slash = module ? strrchr(module, '/') : NULL, *name = skeleton->dwo_name;
+	const char *base = strrchr(name, '/');
+	struct dwread_unit *u = NULL;
+
+	if (slash && name[0] != '/')
+		u = find_split_in(skeleton, module, (size_t)(slash - module), name);
+	if (slash && !u && base)
+		u = find_split_in(skeleton, module, (size_t)(slash - module), base + 1);
 	return u;
 }
 
@@ -202,15 +208,13 @@ static struct dwread_unit *find_split(struct dwread_unit *skeleton)
 	struct dwread *r = skeleton->file->reader;
 	struct dwread_unit *u = find_in_package(package_of(r), skeleton);
 	const char *name = skeleton->dwo_name, *directory = skeleton->comp_dir;
-	char path[PATH_MAX];
 
 	if (u || strnlen(name, PATH_MAX) == PATH_MAX)
 		return u;
 	if (name[0] == '/')
 		u = find_at(skeleton, name);
-	else if (directory && strnlen(directory, PATH_MAX) < PATH_MAX &&
-		 snprintf(path, sizeof(path), "%s/%s", directory, name) < PATH_MAX)
-		u = find_at(skeleton, path);
+	else if (directory)
+		u = find_split_in(skeleton, directory, strnlen(directory, PATH_MAX), name);
 	if (!u)
 		u = find_beside(skeleton, r->module->path);
 	if (!u)

@@ -27,10 +27,21 @@ struct entry {
 	struct dwread_value low, high, ranges, name, call_file, call_line, sibling;
 };
 
+static const struct dwread_wanted entry_wanted[] = {
+	{DW_AT_low_pc, offsetof(struct entry, low)},
+	{DW_AT_high_pc, offsetof(struct entry, high)},
+	{DW_AT_ranges, offsetof(struct entry, ranges)},
+	{DW_AT_name, offsetof(struct entry, name)},
+	{DW_AT_call_file, offsetof(struct entry, call_file)},
+	{DW_AT_call_line, offsetof(struct entry, call_line)},
+	{DW_AT_sibling, offsetof(struct entry, sibling)},
+	{0, 0},
+};
+
 struct walker {
 	struct dwread_unit *unit;
 	struct dwread_tree *tree;
-	struct dwread_cursor at;
+	struct elf_cursor at;
 	size_t depth;
 	struct level level[DEPTH_MAX];
 };
@@ -45,68 +56,23 @@ static uint32_t dwread_tree_count_of(const struct buf *b, size_t item)
 	return (uint32_t)(b->size / item);
 }
 
-static void dwread_tree_take(struct entry *e, uint16_t name, const struct dwread_value *v)
-{
-	switch (name) {
-	case DW_AT_low_pc:
-		e->low = *v;
-		break;
-	case DW_AT_high_pc:
-		e->high = *v;
-		break;
-	case DW_AT_ranges:
-		e->ranges = *v;
-		break;
-	case DW_AT_name:
-		e->name = *v;
-		break;
-	case DW_AT_call_file:
-		e->call_file = *v;
-		break;
-	case DW_AT_call_line:
-		e->call_line = *v;
-		break;
-	case DW_AT_sibling:
-		e->sibling = *v;
-		break;
-	default:
-		break;
-	}
-}
-
 /* 1 = an entry, 0 = the end of a list of children, -EINVAL = damaged. */
 static int dwread_tree_read_entry(struct walker *w, struct entry *e)
 {
-	const struct dwread_abbrevs *abbrevs = w->unit->abbrevs;
-	const struct dwread_attribute *a;
 	const struct dwread_abbrev *abbrev;
 	uint64_t code;
-	struct dwread_value v;
 
-	e->offset = (uint64_t)(w->at.at - w->unit->file->section[DWREAD_INFO].bytes);
+	*e = (struct entry){
+		.offset = (uint64_t)(w->at.at - w->unit->file->section[DWREAD_INFO].bytes)};
 	code = cursor_uleb(&w->at);
 	if (code == 0)
 		return w->at.failed ? -EINVAL : 0;
-	abbrev = dwread_abbrev_find(abbrevs, code);
+	abbrev = dwread_abbrev_find(w->unit->abbrevs, code);
 	if (!abbrev || !dwread_spend(w->unit->file->reader, 1 + abbrev->count / 4, 0))
 		return -EINVAL;
 	e->tag = abbrev->tag;
 	e->has_children = abbrev->has_children;
-	e->low.form = e->high.form = e->ranges.form = e->name.form = 0;
-	e->call_file.form = e->call_line.form = e->sibling.form = 0;
-	a = (const struct dwread_attribute *)(void *)abbrevs->attributes.data + abbrev->first;
-	for (uint32_t i = 0; i < abbrev->count; i++) {
-		dwread_read_value(&w->at, w->unit, &a[i], &v);
-		dwread_tree_take(e, a[i].name, &v);
-	}
-	return w->at.failed ? -EINVAL : 1;
-}
-
-static int dwread_tree_put_range(void *arg, const struct dwread_range *range)
-{
-	struct walker *w = arg;
-
-	return dwread_append(w->unit->file->reader, &w->tree->ranges, range, sizeof(*range));
+	return dwread_entry_read(&w->at, w->unit, abbrev, entry_wanted, e) ? -EINVAL : 1;
 }
 
 static int put_tops(struct walker *w, uint32_t number)
@@ -140,7 +106,7 @@ static int add_node(struct walker *w, const struct entry *e, uint32_t *number)
 		.call_file = dwread_tree_number_of(&e->call_file),
 		.call_line = dwread_tree_number_of(&e->call_line),
 	};
-	int err = dwread_ranges(w->unit, &e->low, &e->high, &e->ranges, dwread_tree_put_range, w);
+	int err = dwread_ranges(w->unit, &e->low, &e->high, &e->ranges, &t->ranges);
 
 	*number = NONE;
 	n.range_count =

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Separate debug files: see debug_file.h. Order: docs/names.md. */
 #include "elf/image/debug_file.h"
-#include "elf/image/elf_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,6 +99,14 @@ Elf *debug_file_keep(struct debug_file *f)
 	return elf;
 }
 
+/* 0, or -ENOENT: it is closed. */
+static int debug_file_accept(struct debug_file *f, int is_right)
+{
+	if (!is_right)
+		debug_file_close(f);
+	return is_right ? 0 : -ENOENT;
+}
+
 static int has_wanted(Elf *elf, enum debug_want want)
 {
 	Elf_Scn *section = NULL;
@@ -151,10 +158,7 @@ static int find_by_build_id(const struct elf_module *m, int root_fd, const uint8
 	if (build_id_path(path, sizeof(path), id, bytes) != 0 ||
 	    debug_file_try_path(m, root_fd, path, out) != 0)
 		return -ENOENT;
-	if (compare_build_id(out->elf, id, bytes) > 0)
-		return 0;
-	debug_file_close(out);
-	return -ENOENT;
+	return debug_file_accept(out, compare_build_id(out->elf, id, bytes) > 0);
 }
 
 /* ---- by debug link: a file name and a checksum */
@@ -204,11 +208,9 @@ static int try_link(const struct elf_module *m, int root_fd, const char *path, u
 {
 	if (debug_file_try_path(m, root_fd, path, out) != 0)
 		return -ENOENT;
-	if (compare_build_id(out->elf, m->build_id, m->build_id_bytes) >= 0 &&
-	    has_crc(out->fd, crc))
-		return 0;
-	debug_file_close(out);
-	return -ENOENT;
+	return debug_file_accept(out,
+				 compare_build_id(out->elf, m->build_id, m->build_id_bytes) >= 0 &&
+					 has_crc(out->fd, crc));
 }
 
 /* Beside the file, in .debug there, and below the debug directory. */
@@ -234,22 +236,14 @@ static int find_by_link(const struct elf_module *m, int root_fd, const struct li
 
 /* ---- all */
 
-static int accept_wanted(enum debug_want want, struct debug_file *out)
-{
-	if (has_wanted(out->elf, want))
-		return 0;
-	debug_file_close(out);
-	return -ENOENT;
-}
-
 static int find_below(const struct elf_module *m, int root_fd, const struct link *link,
 		      enum debug_want want, struct debug_file *out)
 {
 	if (find_by_build_id(m, root_fd, m->build_id, m->build_id_bytes, out) == 0 &&
-	    accept_wanted(want, out) == 0)
+	    debug_file_accept(out, has_wanted(out->elf, want)) == 0)
 		return 0;
 	if (link && find_by_link(m, root_fd, link, out) == 0)
-		return accept_wanted(want, out);
+		return debug_file_accept(out, has_wanted(out->elf, want));
 	return -ENOENT;
 }
 
@@ -259,10 +253,7 @@ static int find_by_server(const struct elf_module *m, const uint8_t *id, size_t 
 	if (!m->debug.debuginfod || bytes == 0 ||
 	    debug_file_adopt(m, debuginfod_open(id, bytes), NULL, out) != 0)
 		return -ENOENT;
-	if (compare_build_id(out->elf, id, bytes) > 0)
-		return 0;
-	debug_file_close(out);
-	return -ENOENT;
+	return debug_file_accept(out, compare_build_id(out->elf, id, bytes) > 0);
 }
 
 int debug_file_find(const struct elf_module *m, enum debug_want want, struct debug_file *out)
@@ -275,7 +266,7 @@ int debug_file_find(const struct elf_module *m, enum debug_want want, struct deb
 		if (find_below(m, roots[i], has_link ? &link : NULL, want, out) == 0)
 			return 0;
 	if (find_by_server(m, m->build_id, m->build_id_bytes, out) == 0)
-		return accept_wanted(want, out);
+		return debug_file_accept(out, has_wanted(out->elf, want));
 	return -ENOENT;
 }
 
@@ -325,11 +316,9 @@ int debug_file_alternate(const struct elf_module *m, Elf *elf, const char *path,
 	for (int i = 0; i < count; i++) {
 		if (find_by_build_id(m, roots[i], a.id, a.id_bytes, out) == 0)
 			return 0;
-		if (debug_file_try_path(m, roots[i], resolved, out) != 0)
-			continue;
-		if (compare_build_id(out->elf, a.id, a.id_bytes) > 0)
+		if (debug_file_try_path(m, roots[i], resolved, out) == 0 &&
+		    debug_file_accept(out, compare_build_id(out->elf, a.id, a.id_bytes) > 0) == 0)
 			return 0;
-		debug_file_close(out);
 	}
 	return find_by_server(m, a.id, a.id_bytes, out);
 }

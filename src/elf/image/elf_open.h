@@ -13,4 +13,8 @@
  * it may be anything: elf_kind() says whether it is an ELF file. Ended by elf_end(). */
 Elf *elf_open(int fd);
 
+/* e_machine of a 64-bit little-endian ELF file for x86-64 or aarch64, or -ENOEXEC. To be asked
+ * before libelf, which would also take archives, other classes and byte orders. */
+int elf_header_machine(const unsigned char *head, size_t bytes);
+
 #endif

@@ -3,7 +3,6 @@
  * The file itself: identity, segments, build-id, and what lies where. Read, never mapped. What
  * is made from it is built above, when asked for (module.h).
  */
-#include "elf/image/elf_open.h"
 #include "elf/image/internal.h"
 
 #include <errno.h>
@@ -21,7 +20,6 @@ Elf *elf_open(int fd)
 	return elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 }
 
-/* Before libelf sees it: it would also take archives, other classes and byte orders. */
 int elf_header_machine(const unsigned char *head, size_t bytes)
 {
 	Elf64_Ehdr h;

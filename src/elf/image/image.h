@@ -9,6 +9,7 @@
  *   image.c        identity, segments, addresses
  *   elf_open.h     the one opener: read, never mapped
  *   sections.c     contents of sections
+ *   cursor.h       bytes, within bounds
  *   debug_file.c   separate debug files
  *   debuginfod.c   and those of servers
  *   mini_debug.c   .gnu_debugdata

@@ -4,6 +4,7 @@
 #define WEFT_ELF_INTERNAL_H
 
 #include "base/buf.h"
+#include "elf/image/elf_open.h"
 #include "elf/module.h"
 
 #include <elfutils/libdw.h>
@@ -58,9 +59,6 @@ int elf_image_copy(struct elf_module *m, const void *image, size_t bytes);
 int elf_image_load(struct elf_module *m, const char *name);
 void elf_image_close(struct elf_module *m);
 
-/* e_machine of a file that elf_module_open() takes, or -ENOEXEC. */
-int elf_header_machine(const unsigned char *head, size_t bytes);
-
 /* Is [start, end) mapped as code? What a linker discarded has entries at 0 and the like. */
 int elf_is_code(const struct elf_module *m, uint64_t start, uint64_t end);
 
@@ -108,11 +106,14 @@ int cfi_section_check(struct cfi_section *s);
 
 /* cfi_program.c: is this CFA program safe to execute? May turn opcodes into nops. */
 int cfi_program_is_sound(uint8_t *program, const uint8_t *end, int machine);
-int cfi_read_uleb(const uint8_t **at, const uint8_t *end, uint64_t *out);
-int cfi_read_sleb(const uint8_t **at, const uint8_t *end, int64_t *out);
 
 /* cfi_image.c: an ELF image in memory that holds this one section. Free both. */
 int cfi_image_open(const struct cfi_section *s, Elf **elf, void **image);
+
+/* cfi_rule.c: the rule of one row; UNWIND_CFA_NONE for what no rule can hold. */
+void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out);
+/* Does the entry say that its caller was interrupted, not calling? */
+int cfi_is_signal_frame(Dwarf_Frame *frame);
 
 /* trampoline.c: the code that a signal handler returns to lies in [start, end)? */
 int elf_is_signal_return(const struct elf_module *m, uint64_t start, uint64_t end);

@@ -2,22 +2,13 @@
 /* Reading a perf map: see jit_map.h. */
 #include "elf/names/jit_map.h"
 
+#include "base/quantity.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #define BLOCK_BYTES 32768 /* also the longest line */
-
-static unsigned int jit_map_digit_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned int)(c - '0');
-	if (c >= 'a' && c <= 'f')
-		return (unsigned int)(c - 'a' + 10);
-	if (c >= 'A' && c <= 'F')
-		return (unsigned int)(c - 'A' + 10);
-	return 16;
-}
 
 /* A hexadecimal number, with or without 0x, and the spaces behind it. */
 static int jit_map_take_number(const char **at, const char *end, uint64_t *out)
@@ -27,12 +18,12 @@ static int jit_map_take_number(const char **at, const char *end, uint64_t *out)
 
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
-	if (p == end || jit_map_digit_of(*p) > 15)
+	if (p == end || hex_digit(*p) > 15)
 		return -EINVAL;
-	for (; p < end && jit_map_digit_of(*p) < 16; p++) {
+	for (; p < end && hex_digit(*p) < 16; p++) {
 		if (value >> 60)
 			return -EINVAL;
-		value = value << 4 | jit_map_digit_of(*p);
+		value = value << 4 | hex_digit(*p);
 	}
 	if (p == end || *p != ' ')
 		return -EINVAL;

@@ -48,12 +48,11 @@ struct loader {
 
 static int names_add_entry(struct elf_names *n, const struct entry *entry)
 {
-	struct entry *bigger = array_grown(n->entries, n->count + 1, &n->room, sizeof(*bigger));
+	struct entry *one = array_add(&n->entries, &n->count, &n->room, sizeof(*one));
 
-	if (!bigger)
+	if (!one)
 		return -ENOMEM;
-	n->entries = bigger;
-	n->entries[n->count++] = *entry;
+	*one = *entry;
 	return 0;
 }
 
@@ -324,34 +323,6 @@ static struct elf_symbol symbol_of(const struct entry *e)
 	return (struct elf_symbol){e->shown, e->address, e->end - e->address, e->is_cpp};
 }
 
-static int names_find_symbol(struct elf_names *n, uint64_t address, struct elf_symbol *out)
-{
-	struct entry *e = names_find_entry(n, address);
-
-	if (!e)
-		return -ENOENT;
-	if (!e->shown && names_show(e) != 0)
-		return -ENOMEM;
-	*out = symbol_of(e);
-	return 0;
-}
-
-static size_t find_named(struct elf_names *n, const char *name, struct elf_symbol *out, size_t max)
-{
-	size_t found = 0;
-
-	for (size_t i = 0; i < n->count; i++) {
-		struct entry *e = &n->entries[i];
-
-		if ((!e->shown && names_show(e) != 0) || strcmp(e->shown, name) != 0)
-			continue;
-		if (found < max)
-			out[found] = symbol_of(e);
-		found++;
-	}
-	return found;
-}
-
 static struct elf_names *names_of(struct elf_module *m)
 {
 	if (!m->has_tried_names) {
@@ -364,15 +335,31 @@ static struct elf_names *names_of(struct elf_module *m)
 
 int elf_module_symbol(struct elf_module *m, uint64_t address, struct elf_symbol *out)
 {
-	struct elf_names *names = names_of(m);
+	struct elf_names *n = names_of(m);
+	struct entry *e = n ? names_find_entry(n, address) : NULL;
 
-	return names ? names_find_symbol(names, address, out) : -ENOENT;
+	if (!e)
+		return -ENOENT;
+	if (!e->shown && names_show(e) != 0)
+		return -ENOMEM;
+	*out = symbol_of(e);
+	return 0;
 }
 
 size_t elf_module_functions(struct elf_module *m, const char *name, struct elf_symbol *out,
 			    size_t max)
 {
-	struct elf_names *names = names_of(m);
+	struct elf_names *n = names_of(m);
+	size_t found = 0;
 
-	return names ? find_named(names, name, out, max) : 0;
+	for (size_t i = 0; n && i < n->count; i++) {
+		struct entry *e = &n->entries[i];
+
+		if ((!e->shown && names_show(e) != 0) || strcmp(e->shown, name) != 0)
+			continue;
+		if (found < max)
+			out[found] = symbol_of(e);
+		found++;
+	}
+	return found;
 }

@@ -5,8 +5,6 @@
 #include "reader/tls/tls.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,24 +29,6 @@ struct check_finding *check_add(struct check_verdict *v, enum check_state state,
 		v->count++;
 	*f = (struct check_finding){.key = key, .title = title, .state = state};
 	return f;
-}
-
-void check_say(struct check_finding *f, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(f->value, sizeof(f->value), format, list);
-	va_end(list);
-}
-
-void check_mend(struct check_finding *f, const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vsnprintf(f->mend, sizeof(f->mend), format, list);
-	va_end(list);
 }
 
 /* ---- is it in .dynsym? */

@@ -9,6 +9,8 @@
 
 #include "reader/check/elf_facts.h"
 
+#include <stdio.h>
+
 #define CHECK_FINDINGS_MAX 10
 
 enum check_state {
@@ -57,10 +59,9 @@ int elf_check_passed(const struct elf_check *c);
 
 struct check_finding *check_add(struct check_verdict *v, enum check_state state, const char *key,
 				const char *title);
-void check_say(struct check_finding *f, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-void check_mend(struct check_finding *f, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
+/* What was found, and what to do, as printf() takes them. */
+#define check_say(f, ...) ((void)snprintf((f)->value, sizeof((f)->value), __VA_ARGS__))
+#define check_mend(f, ...) ((void)snprintf((f)->mend, sizeof((f)->mend), __VA_ARGS__))
 
 /* Findings that ABIs share: is it in .dynsym (1 or 0), is it a pointer, does weft read it. */
 int check_exported(struct check_verdict *v, const struct elf_facts *facts, enum elf_fact_name which,

@@ -6,8 +6,6 @@
  */
 #include "reader/check/elf_check.h"
 
-#include <string.h>
-
 static void check_otel_access(struct check_verdict *v, const struct elf_facts *facts)
 {
 	const struct elf_fact *fact = &facts->facts[FACT_OTEL];

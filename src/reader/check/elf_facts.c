@@ -99,17 +99,6 @@ static void read_symbols(struct pass *p, Elf_Data *data, const GElf_Shdr *header
 
 /* ---- relocations */
 
-static unsigned int relocation_bit(int machine, uint64_t type)
-{
-	const struct tls_machine *m = tls_machine_of(machine);
-
-	if (type == m->offset)
-		return TLS_BY_OFFSET;
-	if (type == m->descriptor)
-		return TLS_BY_DESCRIPTOR;
-	return type == m->module ? TLS_BY_MODULE : 0;
-}
-
 /*
  * Without a name the addend is an offset in the module's TLS block: the variable's own, or that
  * of a section it lies in. Nothing tells which variables a nameless DTPMOD serves.
@@ -134,7 +123,11 @@ struct symbol_table {
 static void elf_facts_add_relocation(struct pass *p, const struct symbol_table *t,
 				     const GElf_Rela *r)
 {
-	unsigned int bit = relocation_bit(p->out->machine, GELF_R_TYPE(r->r_info));
+	static const unsigned int bits[] = {[SLOT_OFFSET] = TLS_BY_OFFSET,
+					    [SLOT_DESCRIPTOR] = TLS_BY_DESCRIPTOR,
+					    [SLOT_MODULE] = TLS_BY_MODULE};
+	unsigned int bit =
+		bits[tls_slot_kind(tls_machine_of(p->out->machine), GELF_R_TYPE(r->r_info))];
 	uint64_t index = GELF_R_SYM(r->r_info);
 	enum elf_fact_name which;
 	GElf_Sym symbol;
@@ -335,7 +328,6 @@ static int elf_facts_read_all(struct pass *p, int fd, int is_program)
 	return 0;
 }
 
-/* Checked before libelf sees it, which takes archives, other classes and byte orders, too. */
 static int elf_facts_read_header(struct pass *p, int fd)
 {
 	struct stat st;
@@ -347,9 +339,7 @@ static int elf_facts_read_header(struct pass *p, int fd)
 		return -EISDIR;
 	if (!S_ISREG(st.st_mode) || pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h))
 		return -ENOEXEC;
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (h.e_machine != EM_X86_64 && h.e_machine != EM_AARCH64) ||
+	if (elf_header_machine((const unsigned char *)&h, sizeof(h)) < 0 ||
 	    (h.e_type != ET_EXEC && h.e_type != ET_DYN))
 		return -ENOEXEC;
 	p->out->machine = h.e_machine;

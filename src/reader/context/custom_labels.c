@@ -154,15 +154,6 @@ void custom_labels_put(const struct custom_labels_copy *c, int without_ids,
 	}
 }
 
-static void custom_labels_parse_id(struct live_context *c, const char *key, uint64_t *id,
-				   enum live_flag flag)
-{
-	const struct live_attribute *a = live_find(c, key, strlen(key));
-
-	if (a && live_number(live_text(c, a->value_at), a->value_bytes, 10, id) == 0 && *id)
-		c->flags |= flag;
-}
-
 static int copy_set(const struct target *t, uint64_t address, void *room, uint64_t *digest)
 {
 	int rc = custom_labels_copy(t, address, room);
@@ -188,7 +179,7 @@ int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 	if (!room->address)
 		return -ENODATA;
 	custom_labels_put(room, 0, out);
-	custom_labels_parse_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, &out->span_id, LIVE_SPAN);
-	custom_labels_parse_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, &out->root_span_id, LIVE_ROOT);
+	live_parse_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, 10, &out->span_id, LIVE_SPAN);
+	live_parse_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, 10, &out->root_span_id, LIVE_ROOT);
 	return 0;
 }

@@ -9,7 +9,6 @@
 #include "reader/tls/modules.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -73,16 +73,6 @@ static void otel_record_decode_ids(const uint8_t *record, struct live_context *o
 	}
 }
 
-static void otel_record_find_root(const char *root_key, struct live_context *out)
-{
-	const struct live_attribute *a = live_find(out, root_key, strlen(root_key));
-
-	if (a &&
-	    live_number(live_text(out, a->value_at), a->value_bytes, 16, &out->root_span_id) == 0 &&
-	    out->root_span_id)
-		out->flags |= LIVE_ROOT;
-}
-
 unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 				const struct otel_payload *keys, const char *root_key,
 				struct live_context *out)
@@ -107,7 +97,7 @@ unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 		}
 		live_put(out, key, key_bytes, a.value, a.bytes);
 	}
-	otel_record_find_root(root_key, out);
+	live_parse_id(out, root_key, 16, &out->root_span_id, LIVE_ROOT);
 	return unknown;
 }
 

@@ -138,16 +138,14 @@ static uint64_t word_address(const struct weft_session *s, uint32_t slot)
 
 static int weft_session_add_place(struct weft_session *s, uint32_t slot, uint64_t word)
 {
-	struct place *grown;
+	struct place *one;
 
 	if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
 		return 0;
-	grown = array_grown(s->place, s->count + 1, &s->room, sizeof(*grown));
-	if (!grown)
+	one = array_add(&s->place, &s->count, &s->room, sizeof(*one));
+	if (!one)
 		return -ENOMEM;
-	s->place = grown;
-	s->place[s->count++] =
-		(struct place){.slot = slot, .word = word & ~(uint64_t)WEFT_SLOT_HELD};
+	*one = (struct place){.slot = slot, .word = word & ~(uint64_t)WEFT_SLOT_HELD};
 	return 0;
 }
 

@@ -113,3 +113,12 @@ int live_number(const char *text, size_t bytes, unsigned int base, uint64_t *out
 	*out = value;
 	return 0;
 }
+
+void live_parse_id(struct live_context *c, const char *key, unsigned int base, uint64_t *id,
+		   enum live_flag flag)
+{
+	const struct live_attribute *a = live_find(c, key, strlen(key));
+
+	if (a && live_number(live_text(c, a->value_at), a->value_bytes, base, id) == 0 && *id)
+		c->flags |= flag;
+}

@@ -62,5 +62,8 @@ int live_is_empty(const struct live_context *c);
 
 /* A whole text as a number of base 10 or 16: 0 and *out, or -EINVAL. */
 int live_number(const char *text, size_t bytes, unsigned int base, uint64_t *out);
+/* The attribute @key, if it is such a number and not 0, as an id of @c: *id, and the flag of it. */
+void live_parse_id(struct live_context *c, const char *key, unsigned int base, uint64_t *id,
+		   enum live_flag flag);
 
 #endif

@@ -2,6 +2,7 @@
 /* Threads that do not run: see still.h. */
 #include "reader/target/still.h"
 #include "proc/process_file.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,14 +22,14 @@ static int read_small(int proc_fd, int32_t tid, const char *name, char *out, siz
 
 static int read_arrivals(int proc_fd, int32_t tid, uint64_t *arrivals)
 {
-	char text[96], *at = text;
-	int rc = read_small(proc_fd, tid, "schedstat", text, sizeof(text));
+	struct thread_sched runs;
+	int rc = thread_schedstat_read(proc_fd, tid, &runs);
 
+	if (rc == -ENOENT)
+		return faccessat(proc_fd, "schedstat", F_OK, 0) ? -ENOTSUP : -ESRCH;
 	if (rc)
-		return rc == -ESRCH && faccessat(proc_fd, "schedstat", F_OK, 0) ? -ENOTSUP : rc;
-	for (int i = 0; i < 2 && at; i++)
-		at = strchr(at + 1, ' ');
-	*arrivals = at ? strtoull(at, NULL, 10) : 0;
+		return rc;
+	*arrivals = runs.count;
 	/* It has run at least once: a kernel that does not count says 0. */
 	return *arrivals ? 0 : -ENOTSUP;
 }

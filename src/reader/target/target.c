@@ -7,38 +7,15 @@
 
 #include "base/array.h"
 #include "proc/process_file.h"
-#include "reader/target/target_file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define IOV_COUNT_MAX 1024
-
-static int proc_open(const struct target *t, const char *path)
-{
-	int fd = openat(t->proc_fd, path, O_RDONLY | O_CLOEXEC);
-
-	if (fd >= 0)
-		return fd;
-	return errno == ENOENT ? -ESRCH : -errno;
-}
-
-/* All of a file of /proc; *out is the caller's. Its bytes or -errno. */
-static ssize_t proc_text(const struct target *t, const char *path, char **out)
-{
-	size_t bytes = 0;
-
-	*out = proc_read_all(t->proc_fd, path, &bytes);
-	if (*out)
-		return (ssize_t)bytes;
-	return errno == ENOENT ? -ESRCH : -errno;
-}
 
 static int read_start(const struct target *t, uint64_t *start)
 {
@@ -46,48 +23,20 @@ static int read_start(const struct target *t, uint64_t *start)
 	return *start ? 0 : -ESRCH;
 }
 
-static int add_mapping(struct target *t, const struct proc_map *m)
-{
-	struct proc_map *more = array_grown(t->mappings, t->mapping_count + 1, &t->mapping_room,
-					    sizeof(*t->mappings));
-
-	if (!more)
-		return -ENOMEM;
-	t->mappings = more;
-	t->mappings[t->mapping_count++] = *m;
-	return 0;
-}
-
 /* While the process maps and unmaps, a read of several pieces may show a range twice. */
-static int comes_after(const struct target *t, const struct proc_map *m)
+static int target_add_mapping(void *arg, struct proc_map *m)
 {
-	return !t->mapping_count || m->start >= t->mappings[t->mapping_count - 1].end;
-}
+	struct target *t = arg;
+	struct proc_map *one;
 
-/*
- * Appends the lines of /proc/PID/maps to t->mappings. Lines that are malformed, or not in the order
- * of addresses, are left out. 0 or -ENOMEM.
- */
-static int target_parse_maps(struct target *t, const char *text, size_t bytes)
-{
-	const char *at = text, *end = text + bytes;
-	int rc = 0;
-
-	while (at < end && rc == 0) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = newline ? newline : end;
-		struct proc_map m = {0};
-
-		rc = proc_map_parse(at, (size_t)(stop - at), &m);
-		if (rc == 0)
-			rc = comes_after(t, &m) ? add_mapping(t, &m) : -EINVAL;
-		if (rc) {
-			free(m.path);
-			rc = rc == -EINVAL ? 0 : rc;
-		}
-		at = newline ? newline + 1 : end;
-	}
-	return rc;
+	if (t->mapping_count && m->start < t->mappings[t->mapping_count - 1].end)
+		return 0;
+	one = array_add(&t->mappings, &t->mapping_count, &t->mapping_room, sizeof(*one));
+	if (!one)
+		return -ENOMEM;
+	*one = *m;
+	m->path = NULL;
+	return 0;
 }
 
 static void drop_mappings(struct target *t)
@@ -101,15 +50,15 @@ static void drop_mappings(struct target *t)
 static ssize_t read_mappings(struct target *t, int32_t tid)
 {
 	char path[48], *text;
-	ssize_t n;
+	size_t bytes;
 	int rc;
 
 	snprintf(path, sizeof(path), "task/%d/maps", (int)tid);
-	n = proc_text(t, path, &text);
-	if (n < 0)
-		return n;
+	text = proc_read_all(t->proc_fd, path, &bytes);
+	if (!text)
+		return errno == ENOENT ? -ESRCH : -errno;
 	drop_mappings(t);
-	rc = target_parse_maps(t, text, (size_t)n);
+	rc = proc_maps_parse(text, bytes, target_add_mapping, t);
 	free(text);
 	t->member = tid;
 	return rc < 0 ? rc : (ssize_t)t->mapping_count;
@@ -220,7 +169,7 @@ int target_from_text(struct target **out, const char *maps, size_t bytes,
 
 	if (!t)
 		return -ENOMEM;
-	rc = target_parse_maps(t, maps, bytes);
+	rc = proc_maps_parse(maps, bytes, target_add_mapping, t);
 	if (rc < 0) {
 		target_close(t);
 		return rc;
@@ -286,24 +235,17 @@ int target_read_u64(const struct target *t, uint64_t address, uint64_t *to)
 	return rc;
 }
 
-int target_open_file(const struct target *t, const struct proc_map *m)
-{
-	return t->source->open_file(t, m);
-}
-
-int target_open_program(const struct target *t)
-{
-	return t->source->open_program(t);
-}
-
 int target_threads(const struct target *t, int (*f)(void *arg, int32_t tid), void *arg)
 {
-	int fd = t->proc_fd < 0 ? -ESRCH : proc_open(t, "task"), rc = 0;
 	struct dirent *entry;
+	int fd, rc = 0;
 	DIR *tasks;
 
+	if (t->proc_fd < 0)
+		return -ESRCH;
+	fd = openat(t->proc_fd, "task", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return fd;
+		return errno == ENOENT ? -ESRCH : -errno;
 	tasks = fdopendir(fd);
 	if (!tasks) {
 		close(fd);

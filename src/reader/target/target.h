@@ -25,12 +25,14 @@
 struct target;
 struct glibc;
 
-/* Where memory and files come from; tests and fuzzers have one of their own. */
+/*
+ * Where memory and files come from; tests and fuzzers have one of their own. A file is a descriptor
+ * or -errno, only ever a regular one.
+ */
 struct target_source {
 	ssize_t (*readv)(const struct target *t, const struct iovec *to, const struct iovec *from,
 			 unsigned int count);
-	int (*open_file)(const struct target *t, const struct proc_map *m);
-	/* The program's file, or -errno. */
+	int (*open_file)(const struct target *t, const struct proc_map *m); /* of a mapping */
 	int (*open_program)(const struct target *t);
 };
 
@@ -85,16 +87,19 @@ int target_read_u64(const struct target *t, uint64_t address, uint64_t *to);
 ssize_t target_readv(const struct target *t, const struct iovec *to, const struct iovec *from,
 		     unsigned int count);
 
-/*
- * A mapping's file, by map_files or root (another mount namespace): a descriptor or -errno.
- * Only ever a regular file, and the one that is mapped. An ELF file that is not to be had is put
- * together from memory, without section headers; else -ESTALE when another has its name now.
- */
-int target_open_file(const struct target *t, const struct proc_map *m);
-/* The program's file: /proc/PID/exe. */
-int target_open_program(const struct target *t);
-
 /* Threads: calls @f for each tid until it returns not 0, and returns that; -errno. */
 int target_threads(const struct target *t, int (*f)(void *arg, int32_t tid), void *arg);
+
+/* --- for target*.c: the files of a real process */
+
+/*
+ * A mapping's file, by map_files or root (another mount namespace): the one that is mapped. An ELF
+ * file that is not to be had is put together from memory, without section headers; else -ESTALE
+ * when another has its name now.
+ */
+int target_file_open(const struct target *t, const struct proc_map *m);
+int target_program_open(const struct target *t); /* /proc/PID/exe */
+/* The file whose first mapping is @first, put together from memory. */
+int target_image_open(const struct target *t, const struct proc_map *first);
 
 #endif

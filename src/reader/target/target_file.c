@@ -6,7 +6,7 @@
  * The process chose the path: symbolic links are not followed out of its root, nothing but a
  * regular file is opened for long, and the inode must be the mapped one.
  */
-#include "reader/target/target_file.h"
+#include "reader/target/target.h"
 
 #include <errno.h>
 #include <fcntl.h>

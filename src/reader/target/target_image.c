@@ -5,7 +5,7 @@
  * dynamic table are all there. Its writable parts are as the process has made them, its section
  * headers are gone.
  */
-#include "reader/target/target_file.h"
+#include "reader/target/target.h"
 
 #include <elf.h>
 #include <errno.h>

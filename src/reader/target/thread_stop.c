@@ -4,13 +4,10 @@
 #include "proc/process_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 /* A thread that runs stops when it gets a CPU; one that sleeps on a disk may take for ever. */
 #define QUICK_LOOKS 50
@@ -27,13 +24,6 @@ static char thread_stop_state_of(int32_t tid)
 	proc_read_of(tid, "stat", text, sizeof(text));
 	at = proc_stat_field(text, STAT_STATE);
 	return at ? *at : 'X';
-}
-
-static int thread_stop_has_ended(int32_t tid)
-{
-	char state = thread_stop_state_of(tid);
-
-	return state == 'X' || state == 'Z';
 }
 
 /* A stop that we did not ask for is a signal on its way to the thread. */
@@ -146,7 +136,7 @@ int thread_stop(int32_t tid, struct stopped_thread *out)
 		return -EBUSY;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		rc = -errno;
-		return thread_stop_has_ended(tid) ? -ESRCH : rc;
+		return strchr("XZ", thread_stop_state_of(tid)) ? -ESRCH : rc;
 	}
 	out->tid = tid;
 	out->signal = 0;

@@ -99,7 +99,7 @@ static int visit_all(struct walk *w)
 			return rc;
 		}
 		modules++;
-		fd = target_open_file(w->t, &w->t->mappings[i]);
+		fd = w->t->source->open_file(w->t, &w->t->mappings[i]);
 		if (fd < 0) {
 			w->missed = fd;
 			continue;
@@ -114,7 +114,7 @@ int modules_each(struct target *t, int (*f)(void *arg, const struct target_modul
 		 int *missed)
 {
 	struct walk w = {.t = t, .f = f, .arg = arg};
-	int fd = target_open_program(t), rc;
+	int fd = t->source->open_program(t), rc;
 
 	if (fd >= 0) {
 		w.has_program = fstat(fd, &w.program) == 0;
@@ -152,7 +152,7 @@ int module_symbol(const struct target_module *m, const char *name, uint64_t *add
 static int read_u32(const struct target *t, const struct proc_map *m, const char *name,
 		    uint32_t *out)
 {
-	int fd = target_open_file(t, m), rc;
+	int fd = t->source->open_file(t, m), rc;
 	struct elf_view view;
 	Elf64_Sym symbol;
 	uint64_t index, bias = 0;

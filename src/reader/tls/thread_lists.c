@@ -48,13 +48,12 @@ static size_t walk_limit(const struct target *t)
 
 static int thread_lists_remember(struct target *t, int32_t tid, uint64_t pointer)
 {
-	struct target_thread *more =
-		array_grown(t->known, t->known_count + 1, &t->known_room, sizeof(*t->known));
+	struct target_thread *one =
+		array_add(&t->known, &t->known_count, &t->known_room, sizeof(*one));
 
-	if (!more)
+	if (!one)
 		return -ENOMEM;
-	t->known = more;
-	t->known[t->known_count++] = (struct target_thread){tid, pointer};
+	*one = (struct target_thread){tid, pointer};
 	return 0;
 }
 

@@ -13,8 +13,6 @@
 #define BLOCK_RELOCATIONS 512
 #define ALIGNMENT_MAX (UINT64_C(1) << 30)
 
-enum slot_kind { SLOT_NONE, SLOT_OFFSET, SLOT_DESCRIPTOR, SLOT_MODULE };
-
 static const struct tls_machine machines[] = {
 	{EM_X86_64, R_X86_64_TPOFF64, R_X86_64_TLSDESC, R_X86_64_DTPMOD64},
 	{EM_AARCH64, R_AARCH64_TLS_TPREL, R_AARCH64_TLSDESC, R_AARCH64_TLS_DTPMOD},
@@ -43,7 +41,7 @@ const struct tls_machine *tls_machine_of(int id)
 	return NULL;
 }
 
-static enum slot_kind tls_elf_kind_of(const struct tls_machine *m, uint64_t type)
+enum slot_kind tls_slot_kind(const struct tls_machine *m, uint64_t type)
 {
 	if (type == m->offset)
 		return SLOT_OFFSET;
@@ -81,7 +79,7 @@ static int is_better(const struct choice *a, const struct choice *b)
 static void tls_elf_consider(struct search *s, const Elf64_Rela *r)
 {
 	uint64_t symbol = ELF64_R_SYM(r->r_info), points_at = (uint64_t)r->r_addend;
-	struct choice c = {.kind = tls_elf_kind_of(s->machine, ELF64_R_TYPE(r->r_info)),
+	struct choice c = {.kind = tls_slot_kind(s->machine, ELF64_R_TYPE(r->r_info)),
 			   .is_named = symbol && symbol == s->index,
 			   .slot = r->r_offset};
 

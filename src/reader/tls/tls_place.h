@@ -13,6 +13,9 @@ struct tls_machine {
 };
 const struct tls_machine *tls_machine_of(int id); /* NULL: another one */
 
+enum slot_kind { SLOT_NONE, SLOT_OFFSET, SLOT_DESCRIPTOR, SLOT_MODULE };
+enum slot_kind tls_slot_kind(const struct tls_machine *m, uint64_t type); /* of a relocation */
+
 /* As tls_elf_find(), in a file that is open already. */
 int tls_view_find(const struct elf_view *v, const char *name, int is_program,
 		  struct tls_symbol *out);

@@ -96,7 +96,7 @@ static void runs_and_waits(void **state)
 	expect(seen, 2, CORO_RUN, 200, 205);
 	expect(seen, 3, CORO_WAIT, 205, 205);
 	assert_int_equal(seen->interval[3].is_open, 1);
-	assert_int_equal(coro_lives_count(seen->lives), 1);
+	assert_int_equal(seen->lives->count, 1);
 	life = coro_lives_at(seen->lives, 0);
 	assert_int_equal(life->max_wait_ns, 70);
 	assert_int_equal(life->gaps, 0);
@@ -115,8 +115,8 @@ static void open_until_the_traces_end(void **state)
 	expect(seen, 1, CORO_WAIT, 130, 500);
 	assert_int_equal(seen->interval[1].is_open, 1);
 	expect(seen, 2, CORO_RUN, 500, 500);
-	assert_int_equal(coro_lives_first_ns(seen->lives), 100);
-	assert_int_equal(coro_lives_last_ns(seen->lives), 500);
+	assert_int_equal(seen->lives->first_ns, 100);
+	assert_int_equal(seen->lives->last_ns, 500);
 }
 
 /* Suspend and resume are missing: without their numbers it would be one long run. */
@@ -158,7 +158,7 @@ static void laps(void **state)
 	for (unsigned int n = 0; n < 24; n++)
 		feed(seen, 1, 2 * (n / 8 + 1), n % 2, 1000 + n);
 	life = coro_lives_at(seen->lives, 0);
-	assert_int_equal(coro_lives_count(seen->lives), 1);
+	assert_int_equal(seen->lives->count, 1);
 	assert_int_equal(life->gaps, 0);
 	assert_int_equal(seen->count, 23);
 	/* 6 of the fourth lap are never seen, and the whole fifth */
@@ -191,7 +191,7 @@ static void an_id_used_again_is_another(void **state)
 		feed(seen, 1, 2 * (n / 8 + 1), n % 2, 1000 + n);
 	feed(seen, 1, 2, 0, 5000);
 	feed(seen, 1, 2, 1, 5001);
-	assert_int_equal(coro_lives_count(seen->lives), 2);
+	assert_int_equal(seen->lives->count, 2);
 	assert_int_equal(coro_lives_at(seen->lives, 0)->is_dead, 1);
 	assert_int_equal(seen->count, 10);
 	expect(seen, 9, CORO_WAIT, 5000, 5001);
@@ -207,7 +207,7 @@ static void earlier_than_the_last_is_passed_over(void **state)
 	feed(seen, 1, 6, 1, 1100);
 	feed(seen, 1, 8, 0, 1105);
 	life = coro_lives_at(seen->lives, 0);
-	assert_int_equal(coro_lives_count(seen->lives), 1);
+	assert_int_equal(seen->lives->count, 1);
 	assert_true(life->gaps >= 1);
 	assert_int_equal(seen->count, 1);
 	expect(seen, 0, CORO_RUN, 1100, 1105);
@@ -240,7 +240,7 @@ static void a_station_has_one_after_the_other(void **state)
 	e = known(6, 20, 1, 700);
 	assert_int_equal(coro_lives_event(seen->lives, &e), 0);
 	coro_lives_end(seen->lives);
-	assert_int_equal(coro_lives_count(seen->lives), 3);
+	assert_int_equal(seen->lives->count, 3);
 	assert_int_equal(coro_lives_at(seen->lives, 0)->is_dead, 1);
 	assert_int_equal(coro_lives_at(seen->lives, 1)->is_dead, 1);
 	assert_int_equal(seen->count, 4);
@@ -295,7 +295,7 @@ static void hostile(void **state)
 	}
 	seen->count = 0;
 	coro_lives_end(seen->lives);
-	for (size_t i = 0; i < coro_lives_count(seen->lives); i++) {
+	for (size_t i = 0; i < seen->lives->count; i++) {
 		struct coro_life *life = coro_lives_at(seen->lives, i);
 
 		assert_true(life->first_ns <= life->last_ns);
@@ -309,7 +309,7 @@ static void none_at_all(void **state)
 
 	coro_lives_end(seen->lives);
 	assert_int_equal(seen->count, 0);
-	assert_int_equal(coro_lives_count(seen->lives), 0);
+	assert_int_equal(seen->lives->count, 0);
 	coro_lives_free(NULL);
 }
 

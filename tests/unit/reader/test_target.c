@@ -279,7 +279,7 @@ static void test_file(void **state)
 	assert_ptr_not_equal(mapped, MAP_FAILED);
 	c = start(NULL);
 	assert_int_equal(target_open(&t, c.pid), 0);
-	fd = target_open_file(t, mapping_of(t, path));
+	fd = target_file_open(t, mapping_of(t, path));
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, got, 3), 3);
 	assert_string_equal(got, "old");
@@ -290,7 +290,7 @@ static void test_file(void **state)
 	fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
 	assert_true(fd >= 0);
 	close(fd);
-	fd = target_open_file(t, mapping_of(t, path));
+	fd = target_file_open(t, mapping_of(t, path));
 	assert_true(fd >= 0 || fd == -ESTALE);
 	if (fd >= 0) { /* by map_files */
 		assert_int_equal(read(fd, got, 3), 3);
@@ -299,7 +299,7 @@ static void test_file(void **state)
 	}
 	unlink(path);
 	unlink(gone);
-	fd = target_open_program(t);
+	fd = target_program_open(t);
 	assert_true(fd >= 0);
 	close(fd);
 	target_close(t);

@@ -4,7 +4,7 @@
  * with a few bytes of its headers and tables changed at random, many times over.
  */
 #include "canned.h"
-#include "reader/target/target_file.h"
+#include "reader/target/target.h"
 #include "reader/tls/tls.h"
 
 #include <elf.h>

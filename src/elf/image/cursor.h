@@ -1,32 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading little-endian bytes up to an end. Past it every read gives 0 and the cursor has
- * failed: check once, after a few reads.
+ * failed: check once, after a few reads. LEB128 has at most the ten bytes of 64 bits, as elfutils
+ * reads it.
  */
-#ifndef WEFT_ELF_DWREAD_CURSOR_H
-#define WEFT_ELF_DWREAD_CURSOR_H
+#ifndef WEFT_ELF_CURSOR_H
+#define WEFT_ELF_CURSOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-struct dwread_cursor {
+struct elf_cursor {
 	const uint8_t *at, *end;
 	int failed;
 };
 
-static inline size_t cursor_left(const struct dwread_cursor *c)
+static inline size_t cursor_left(const struct elf_cursor *c)
 {
 	return (size_t)(c->end - c->at);
 }
 
-static inline void cursor_fail(struct dwread_cursor *c)
+static inline void cursor_fail(struct elf_cursor *c)
 {
 	c->failed = 1;
 	c->at = c->end;
 }
 
-static inline void cursor_skip(struct dwread_cursor *c, uint64_t bytes)
+static inline void cursor_skip(struct elf_cursor *c, uint64_t bytes)
 {
 	if (bytes > cursor_left(c))
 		cursor_fail(c);
@@ -34,7 +35,7 @@ static inline void cursor_skip(struct dwread_cursor *c, uint64_t bytes)
 		c->at += bytes;
 }
 
-static inline uint64_t cursor_fixed(struct dwread_cursor *c, unsigned int bytes)
+static inline uint64_t cursor_fixed(struct elf_cursor *c, unsigned int bytes)
 {
 	uint64_t value = 0;
 
@@ -47,15 +48,14 @@ static inline uint64_t cursor_fixed(struct dwread_cursor *c, unsigned int bytes)
 	return value;
 }
 
-static inline uint64_t cursor_uleb(struct dwread_cursor *c)
+static inline uint64_t cursor_uleb(struct elf_cursor *c)
 {
 	uint64_t value = 0;
 
-	for (unsigned int shift = 0; c->at < c->end; shift += 7) {
+	for (unsigned int shift = 0; c->at < c->end && shift < 64; shift += 7) {
 		uint8_t byte = *c->at++;
 
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
+		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			return value;
 	}
@@ -63,27 +63,25 @@ static inline uint64_t cursor_uleb(struct dwread_cursor *c)
 	return 0;
 }
 
-static inline int64_t cursor_sleb(struct dwread_cursor *c)
+static inline int64_t cursor_sleb(struct elf_cursor *c)
 {
 	uint64_t value = 0;
 
-	for (unsigned int shift = 0; c->at < c->end;) {
+	for (unsigned int shift = 0; c->at < c->end && shift < 64; shift += 7) {
 		uint8_t byte = *c->at++;
 
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
+		value |= (uint64_t)(byte & 0x7f) << shift;
 		if (byte & 0x80)
 			continue;
-		if (shift < 64 && (byte & 0x40))
-			value |= ~UINT64_C(0) << shift;
+		if ((byte & 0x40) && shift + 7 < 64)
+			value |= ~UINT64_C(0) << (shift + 7);
 		return (int64_t)value;
 	}
 	cursor_fail(c);
 	return 0;
 }
 
-static inline const char *cursor_string(struct dwread_cursor *c)
+static inline const char *cursor_string(struct elf_cursor *c)
 {
 	const uint8_t *start = c->at;
 	const uint8_t *zero = cursor_left(c) ? memchr(start, 0, cursor_left(c)) : NULL;
@@ -97,7 +95,7 @@ static inline const char *cursor_string(struct dwread_cursor *c)
 }
 
 /* The length that begins a unit, and with it the size of its offsets. */
-static inline uint64_t cursor_length(struct dwread_cursor *c, uint8_t *offset_size)
+static inline uint64_t cursor_length(struct elf_cursor *c, uint8_t *offset_size)
 {
 	uint64_t length = cursor_fixed(c, 4);
 
