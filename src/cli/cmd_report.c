@@ -48,7 +48,7 @@ static int cmd_report_verdict(const struct report *r)
 
 	if (*f->damage)
 		return cli_error("%s: %s; shown is what is whole", r->path, f->damage);
-	if (r->samples)
+	if (r->whole.samples)
 		return CLI_DONE;
 	if (r->read)
 		return cli_error("%s: none of %llu samples is selected by --where", r->path,

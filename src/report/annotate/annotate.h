@@ -26,19 +26,6 @@ struct annotate_query {
 	int no_inlines;
 };
 
-struct annotate_weight {
-	uint64_t samples, total_ns, self_samples, self_ns;
-	struct draws draws, self_draws; /* of which the errors of shares follow */
-	uint64_t last;                  /* number of the last sample counted in total */
-};
-
-/* A function that may be meant. */
-struct annotate_function {
-	uint32_t function, module; /* ids in model.names */
-	int match;                 /* enum annotate_match */
-	struct annotate_weight weight;
-};
-
 /* How a name may match: of all matches those of the closest kind are taken. */
 enum annotate_match {
 	ANNOTATE_NO_MATCH,
@@ -48,13 +35,13 @@ enum annotate_match {
 	ANNOTATE_EXACT,
 };
 
-/* A line, or an offset. Several functions may have one name: file and line of an offset, those of
- * the real function, tell whose it is. */
+/* A function that may be meant, or a line of one, or an offset. Several functions may have one
+ * name: file and line of an offset, those of the real function, tell whose it is. */
 struct annotate_place {
-	uint32_t function, module, file;
-	int32_t line;   /* 0 = not known */
-	int32_t offset; /* of a line -1 */
-	struct annotate_weight weight;
+	uint32_t function, module, file; /* ids in model.names; of a function file 0 */
+	int32_t line;                    /* 0 = not known */
+	int32_t offset;                  /* of a function or a line -1 */
+	struct weight weight;
 };
 
 struct annotate_places {
@@ -69,19 +56,15 @@ struct annotate {
 	const char *path;
 	struct where *wheres; /* [where_count], bound to the model of the source */
 	size_t where_count;
-	struct annotate_function *functions;
-	uint32_t function_count;
-	size_t function_room;
-	struct map *index; /* of functions */
-	struct annotate_places lines, offsets;
-	uint64_t events;                   /* that passed --where */
-	uint64_t read, samples, weight_ns; /* looked at; passed --where */
-	struct draws draws;                /* passed --where */
-	int is_sampled;                    /* shares have an error: source_is_sampled() */
+	struct annotate_places functions, lines, offsets;
+	uint64_t read;       /* samples, whether they passed --where or not */
+	uint64_t events;     /* that passed it */
+	struct amount whole; /* what passed it */
+	int is_sampled;      /* shares have an error: source_is_sampled() */
 };
 
 /* 0; -errno as source_open(). Then functions has the closest matches alone, heaviest first; lines
- * are sorted by file and line, offsets ascend. */
+ * are sorted by function, file and line, offsets ascend. */
 int annotate_run(struct annotate **out, const struct annotate_query *query);
 void annotate_free(struct annotate *a);
 
@@ -91,6 +74,7 @@ enum annotate_match annotate_match(const char *wanted, const char *name);
 /* Names in the recording that are most like one that it does not have. Returns how many. */
 size_t annotate_nearest(const struct annotate *a, const char *wanted, const char **out, size_t max);
 
-int annotate_is_of(const struct annotate_place *p, const struct annotate_function *f);
+/* Is it a place of this function? */
+int annotate_is_of(const struct annotate_place *p, const struct annotate_place *function);
 
 #endif

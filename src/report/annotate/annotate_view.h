@@ -18,17 +18,21 @@ struct annotate_view {
 
 /* Both: 0; -ENOENT: neither source nor code is there, and what is known was printed, with what to
  * do about it; -ENOMEM. Errors of @out stay in it. */
-int annotate_text(const struct annotate *a, const struct annotate_function *f,
+int annotate_text(const struct annotate *a, const struct annotate_place *f,
 		  const struct annotate_view *view, FILE *out);
-int annotate_json(const struct annotate *a, const struct annotate_function *f,
+int annotate_json(const struct annotate *a, const struct annotate_place *f,
 		  const struct annotate_view *view, FILE *out);
 
 /* Prints "name in module". */
-void annotate_print_function(const struct annotate *a, const struct annotate_function *f,
-			     FILE *out);
+void annotate_print_function(const struct annotate *a, const struct annotate_place *f, FILE *out);
 
-/* The next file that has lines of the function, from *cursor = 0 on: 1 and *file; 0 at the end. */
-int annotate_next_file(const struct annotate *a, const struct annotate_function *f, size_t *cursor,
-		       uint32_t *file);
+/* The lines of a function in one file, ascending: the first may be 0, what has no line. */
+struct annotate_lines {
+	const struct annotate_place *line;
+	size_t count;
+};
+/* The next file that has lines of the function, from zeros on: 1; 0 at the end. */
+int annotate_next_file(const struct annotate *a, const struct annotate_place *f,
+		       struct annotate_lines *lines);
 
 #endif

@@ -37,12 +37,12 @@ struct disassembly {
  * lines in the recording tell them apart. 0; -ENOENT and @why, a sentence for people; -ENOMEM.
  */
 int disassembly_open(struct disassembly **out, const struct annotate *a,
-		     const struct annotate_function *f, const struct source_places *places,
+		     const struct annotate_place *f, const struct source_places *places,
 		     char why[DISASSEMBLY_WHY]);
 
 /* Sums the weights of all offsets in @i: 1; 0: there are none. */
 int disassembly_weight(const struct disassembly *d, const struct annotate *a,
-		       const struct instruction *i, struct annotate_weight *sum);
+		       const struct instruction *i, struct weight *sum);
 void disassembly_free(struct disassembly *d); /* takes NULL */
 
 #endif

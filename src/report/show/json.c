@@ -166,17 +166,18 @@ static void json_set_line(json_t *o, const struct model *m, const struct source_
 static json_t *json_row(const struct report *report, const struct aggregate *a, const struct row *r)
 {
 	const struct model *m = source_model(report->source);
+	const struct amount *self = &r->weight.self, *total = &r->weight.total;
 	char *key = key_name(&a->key, m, r->id);
 	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", json_text(key), "samples",
-				    json_number(r->samples), "self_ns", json_number(r->self_ns),
-				    "total_ns", json_number(r->total_ns), "self_samples",
-				    json_number(r->self_samples))
+				    json_number(total->samples), "self_ns", json_number(self->ns),
+				    "total_ns", json_number(total->ns), "self_samples",
+				    json_number(self->samples))
 			: NULL;
 
 	free(key);
 	if (o) {
-		json_set_share(o, "self_share", &r->self_draws, &report->draws, report->is_sampled);
-		json_set_share(o, "total_share", &r->draws, &report->draws, report->is_sampled);
+		json_set_share(o, "self_share", self, &report->whole, report->is_sampled);
+		json_set_share(o, "total_share", total, &report->whole, report->is_sampled);
 	}
 	if (o && a->key.kind == KEY_LINE)
 		json_set_line(o, m, model_line_at(m, r->id));
@@ -232,13 +233,13 @@ static void set_more(json_t *o, const struct report *r)
 					      "waiting_for_cpu_ns",
 					      json_number(r->state_ns[FACT_WAITING]), "blocked_ns",
 					      json_number(r->state_ns[FACT_BLOCKED])));
-	json_object_set_new(o, "with_context", json_number(r->with_context));
+	json_object_set_new(o, "with_context", json_number(r->with_context.samples));
 	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
 	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));
 	if (r->is_sampled) {
 		json_object_set_new(o, "confidence", json_real(INTERVAL_LEVEL));
 		json_object_set_new(o, "independent_samples",
-				    json_real(interval_draws(&r->draws, &r->draws)));
+				    json_real(interval_draws(&r->whole.draws, &r->whole.draws)));
 	}
 	json_object_set_new(o, "clocks", json_clocks(f, m));
 	json_object_set_new(o, "account", json_account(f, m));
@@ -260,7 +261,7 @@ int report_json(const struct report *r, uint64_t top, FILE *out)
 	const struct aggregate *a = chosen(r);
 	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
 			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
-			      json_number(r->samples), "weight_ns", json_number(r->weight_ns),
+			      json_number(r->whole.samples), "weight_ns", json_number(r->whole.ns),
 			      "lost", lost(f, m), "by", a->key.text, "rows", rows(r, a, top));
 
 	if (!o)

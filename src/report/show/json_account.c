@@ -131,17 +131,18 @@ json_t *json_times(const struct facts *f, const struct model *m)
 			 "largest_gaps", all);
 }
 
-void json_set_share(json_t *o, const char *name, const struct draws *part,
-		    const struct draws *whole, int is_sampled)
+void json_set_share(json_t *o, const char *name, const struct amount *part,
+		    const struct amount *whole, int is_sampled)
 {
 	char low[64], high[64];
 	struct interval_ends i;
-	int has = is_sampled && interval_share(part, whole, &i) == 0;
+	int has = is_sampled && interval_share(&part->draws, &whole->draws, &i) == 0;
 
 	snprintf(low, sizeof(low), "%s_low", name);
 	snprintf(high, sizeof(high), "%s_high", name);
 	json_object_set_new(o, name,
-			    whole->sum > 0 ? json_real(part->sum / whole->sum) : json_null());
+			    whole->draws.sum > 0 ? json_real(part->draws.sum / whole->draws.sum)
+						 : json_null());
 	json_object_set_new(o, low, has ? json_real(i.low) : json_null());
 	json_object_set_new(o, high, has ? json_real(i.high) : json_null());
 }

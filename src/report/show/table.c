@@ -212,7 +212,7 @@ static int width_of(const struct table *t, size_t column, size_t rows, int error
 static void table_print_text(const char *text, int width, int is_last, int used,
 			     const struct table_style *s, FILE *out)
 {
-	int room = !is_last ? width : s->columns > used ? s->columns - used : s->columns ? 1 : 0;
+	int room = is_last ? layout_rest(s->columns, used) : width;
 	int columns = (int)layout_name(out, text, room);
 
 	if (!is_last)

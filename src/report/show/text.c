@@ -8,15 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_COLUMNS 8
 #define TIME_COLUMNS 13 /* with the blanks around it */
 #define SAMPLE_COLUMNS 11
 #define NAME_COLUMNS_LEFT 24 /* errors are left out where less would be left of a name */
-
-uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples)
-{
-	return r->weight_ns ? weight_ns : samples;
-}
 
 /* ---- head */
 
@@ -27,9 +21,9 @@ static void head_file(const struct report *r, const struct report_style *s, FILE
 	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER];
 
 	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain, layout_time(time, ns),
-		(unsigned long long)r->samples);
-	if (r->weight_ns)
-		fprintf(out, ", %s", layout_time(weight, r->weight_ns));
+		(unsigned long long)r->whole.samples);
+	if (r->whole.ns)
+		fprintf(out, ", %s", layout_time(weight, r->whole.ns));
 	if (r->where_count)
 		fprintf(out, " (of %llu samples)", (unsigned long long)r->read);
 	fputc('\n', out);
@@ -76,10 +70,10 @@ static void head_time(const struct report *r, FILE *out)
 {
 	char all[LAYOUT_NUMBER], part[FACT_PLACES][LAYOUT_NUMBER];
 
-	if (!r->has_states || !r->weight_ns)
+	if (!r->has_states || !r->whole.ns)
 		return;
 	fprintf(out, "%-12s%s = %s running + %s waiting for a CPU + %s blocked\n", "time",
-		layout_time(all, r->weight_ns),
+		layout_time(all, r->whole.ns),
 		layout_time(part[FACT_RUNNING], r->state_ns[FACT_RUNNING]),
 		layout_time(part[FACT_WAITING], r->state_ns[FACT_WAITING]),
 		layout_time(part[FACT_BLOCKED], r->state_ns[FACT_BLOCKED]));
@@ -109,13 +103,14 @@ static void head_processes(const struct report *r, const struct report_style *s,
 
 static void head_context(const struct report *r, FILE *out)
 {
+	/* Of samples, even where their time is known. */
+	struct amount part = r->with_context, whole = r->whole;
 	char share[LAYOUT_NUMBER];
 
+	part.ns = whole.ns = 0;
 	fprintf(out, "%-12s%llu samples with context (%s)", "context",
-		(unsigned long long)r->with_context,
-		layout_share_error(share,
-				   r->samples ? (double)r->with_context / (double)r->samples : 0,
-				   report_error(r, &r->context_draws)));
+		(unsigned long long)part.samples,
+		layout_share_error(share, &part, &whole, r->is_sampled));
 	if (r->context_cut)
 		fprintf(out, ", %llu values left out", (unsigned long long)r->context_cut);
 	fputc('\n', out);
@@ -215,35 +210,19 @@ static void print_name(const struct report *r, const struct aggregate *a, const 
 /* "-" where no weight is known at all. */
 static const char *text_weight(char out[LAYOUT_NUMBER], const struct report *r, uint64_t ns)
 {
-	return r->weight_ns ? layout_time(out, ns) : "-";
-}
-
-static int name_columns(const struct report_style *s, int used)
-{
-	return s->columns > used ? s->columns - used : s->columns ? 1 : 0;
+	return r->whole.ns ? layout_time(out, ns) : "-";
 }
 
 int text_has_errors(const struct report *r, const struct report_style *s, int used)
 {
-	return r->is_sampled && r->samples &&
+	return r->is_sampled && r->whole.samples &&
 	       (!s->columns || s->columns >= used + NAME_COLUMNS_LEFT);
-}
-
-int text_share(const struct report *r, uint64_t ns, uint64_t samples, const struct draws *draws,
-	       int has_errors, FILE *out)
-{
-	uint64_t all = text_part(r, r->weight_ns, r->samples);
-	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER];
-
-	fprintf(out, "%8s%s", layout_share(share, text_part(r, ns, samples), all),
-		has_errors ? layout_error(error, report_error(r, draws)) : "");
-	return SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0);
 }
 
 /* Columns before a row's name. */
 static int number_columns(const struct aggregate *a, int has_errors)
 {
-	int each = SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
+	int each = LAYOUT_SHARE + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
 
 	return (key_is_per_frame(&a->key) ? 2 : 1) * each + SAMPLE_COLUMNS;
 }
@@ -251,29 +230,30 @@ static int number_columns(const struct aggregate *a, int has_errors)
 static void text_print_row(const struct report *r, const struct aggregate *a, const struct row *row,
 			   const struct report_style *s, int has_errors, FILE *out)
 {
+	const struct weight *w = &row->weight;
 	char time[LAYOUT_NUMBER];
 
 	if (key_is_per_frame(&a->key)) {
-		text_share(r, row->self_ns, row->self_samples, &row->self_draws, has_errors, out);
-		fprintf(out, " %11s ", text_weight(time, r, row->self_ns));
+		layout_amount(out, &w->self, &r->whole, has_errors);
+		fprintf(out, " %11s ", text_weight(time, r, w->self.ns));
 	}
-	text_share(r, row->total_ns, row->samples, &row->draws, has_errors, out);
-	fprintf(out, " %11s %9llu  ", text_weight(time, r, row->total_ns),
-		(unsigned long long)row->samples);
-	print_name(r, a, row, name_columns(s, number_columns(a, has_errors)), out);
+	layout_amount(out, &w->total, &r->whole, has_errors);
+	fprintf(out, " %11s %9llu  ", text_weight(time, r, w->total.ns),
+		(unsigned long long)w->total.samples);
+	print_name(r, a, row, layout_rest(s->columns, number_columns(a, has_errors)), out);
 }
 
-void text_halving(const struct report *r, const struct draws *top, const struct report_style *s,
+void text_halving(const struct report *r, const struct amount *top, const struct report_style *s,
 		  FILE *out)
 {
-	double times = interval_times_to_halve(top, &r->draws);
+	double times = interval_times_to_halve(&top->draws, &r->whole.draws);
 
 	if (r->overview || times <= 1)
 		return;
 	fprintf(out,
 		"%s" LAYOUT_PLUS_MINUS " is the 95 %% interval; %.0f more samples (%.1f times as "
 		"many) would halve the first row's%s\n",
-		s->dim, ceil((times - 1) * (double)r->samples), times, s->plain);
+		s->dim, ceil((times - 1) * (double)r->whole.samples), times, s->plain);
 }
 
 static void print_sum(const struct report *r, const struct aggregate *a,
@@ -282,7 +262,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
 	int has_errors = text_has_errors(r, s, number_columns(a, 1));
 	int wide = has_errors ? LAYOUT_ERROR : 0;
-	const struct row *top = &a->rows[0];
+	const struct weight *top = &a->rows[0].weight;
 	char key[LAYOUT_TEXT];
 
 	layout_clean(key, a->key.text);
@@ -299,7 +279,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
 			key, s->plain);
 	if (has_errors)
-		text_halving(r, top->self_samples ? &top->self_draws : &top->draws, s, out);
+		text_halving(r, top->self.samples ? &top->self : &top->total, s, out);
 }
 
 /* Names the tables of tags that are not shown: nearly equal to another one, or too many. */

@@ -97,12 +97,9 @@ static int report_add_sample(const struct sample *s, void *arg)
 	r->read += s->times;
 	if (!where_all_hold(r->wheres, r->where_count, m, s))
 		return 0;
-	r->samples += s->times;
-	r->weight_ns += s->weight_ns;
-	draws_add(&r->draws, &s->draws);
+	amount_count(&r->whole, s);
 	if (s->context.count)
-		draws_add(&r->context_draws, &s->draws);
-	r->with_context += s->context.count > 0 ? s->times : 0;
+		amount_count(&r->with_context, s);
 	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
 	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
 	if (r->has_states)
@@ -170,8 +167,7 @@ static int make_tree(struct report *r)
 	int rc = tree_init(&r->tree);
 
 	for (uint32_t i = 0; i < a->count && !rc; i++)
-		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns,
-			      &a->rows[i].draws);
+		rc = tree_add(&r->tree, m, a->rows[i].id, &a->rows[i].weight.total);
 	return rc ? rc : tree_sort(&r->tree, m);
 }
 
@@ -204,11 +200,6 @@ int report_run(struct report **out, const struct report_query *query)
 	}
 	*out = r;
 	return 0;
-}
-
-double report_error(const struct report *r, const struct draws *part)
-{
-	return r->is_sampled ? interval_error(part, &r->draws) : -1;
 }
 
 void report_free(struct report *r)

@@ -47,13 +47,12 @@ struct report {
 	uint32_t key_count; /* the first of the model's keys, which the file has */
 	struct tree tree;
 	int has_tree;
-	uint64_t samples, weight_ns;       /* of what --where selects */
 	uint64_t read;                     /* samples, selected or not */
+	struct amount whole, with_context; /* of what --where selects; of that with context */
 	int has_states;                    /* all that is counted is wall-clock time, with states */
-	uint64_t state_ns[FACT_PLACES];    /* then: of weight_ns */
+	uint64_t state_ns[FACT_PLACES];    /* then: of whole.ns */
 	int is_sampled;                    /* shares have an error: source_is_sampled() */
-	struct draws draws, context_draws; /* of what is selected; of that with context */
-	uint64_t with_context, weightless, truncated, context_cut;
+	uint64_t weightless, truncated, context_cut;
 };
 
 /* 0; -errno as source_open(). @out is freed with report_free(); the query must live on. */
@@ -61,8 +60,6 @@ int report_run(struct report **out, const struct report_query *query);
 void report_free(struct report *r);
 /* Is the table not empty? In an overview also: does it say anything, which one row seldom does? */
 int report_worth_showing(const struct report *r, const struct aggregate *a);
-/* interval_error() of a part of what is selected; negative: its share has none. */
-double report_error(const struct report *r, const struct draws *part);
 
 /* How text is laid out. Sequences of colours are "" where there are none. */
 struct report_style {
