@@ -265,7 +265,7 @@ size_t times_put_clock(char out[TIMES_ROOM], struct moment point, int32_t offset
 			       (int)(fraction / 1000000));
 }
 
-size_t times_put_amount(char out[TIMES_ROOM], int64_t amount, enum amount unit)
+size_t times_put_amount(char out[TIMES_ROOM], int64_t amount, enum amount_unit unit)
 {
 	static const struct {
 		const char *one, *many, *scaled;

@@ -86,7 +86,7 @@ static const struct model *diff_model(const struct diff *d, int side)
 
 int64_t diff_lost(const struct diff *d, int side)
 {
-	return facts_sum(diff_facts(d, side), diff_model(d, side), "lost");
+	return facts_sum(diff_facts(d, side), "lost");
 }
 
 uint64_t diff_samples(const struct diff *d, int side)

@@ -277,7 +277,7 @@ static int any_events(struct source *s, const char *which)
 static int is_doubled(const struct source *s, const struct sample_type *type)
 {
 	const struct fact_type *other =
-		type->yields_to ? facts_type_named(&s->facts, &s->model, type->yields_to) : NULL;
+		type->yields_to ? facts_type_named(&s->facts, type->yields_to) : NULL;
 
 	return other && other->events;
 }
@@ -285,9 +285,8 @@ static int is_doubled(const struct source *s, const struct sample_type *type)
 /* Periods are those that were told last; a type's first sample may tell one yet. */
 static void settle_periods(struct source *s)
 {
-	struct fact_type *wall = facts_type_named(&s->facts, &s->model, WALL_CLOCK_SAMPLE);
-	const struct fact_type *cpu =
-		facts_type_named(&s->facts, &s->model, RECORDING_EXECUTION_SAMPLE);
+	struct fact_type *wall = facts_type_named(&s->facts, WALL_CLOCK_SAMPLE);
+	const struct fact_type *cpu = facts_type_named(&s->facts, RECORDING_EXECUTION_SAMPLE);
 
 	/* async-profiler started for wall-clock samples only tells their interval as CPU's. */
 	if (wall && !wall->now_ns && cpu && !cpu->events)
@@ -319,6 +318,7 @@ int source_open(struct source **out, const char *path, const char *which)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
+	s->facts.model = &s->model;
 	s->kinds = SAMPLE_COUNTED;
 	s->path = strdup(path);
 	s->contexts = context_index_new();
@@ -334,7 +334,7 @@ int source_open(struct source **out, const char *path, const char *which)
 	rc = source_first_pass(s);
 	if (!rc)
 		rc = model_error(&s->model);
-	if (!rc && s->other && !facts_type_named(&s->facts, &s->model, s->other))
+	if (!rc && s->other && !facts_type_named(&s->facts, s->other))
 		rc = *s->facts.damage ? -ENODATA : -EINVAL;
 	if (rc)
 		goto err;
@@ -484,7 +484,7 @@ static int source_find_effects(struct source *s)
 		return 0;
 	s->effects = calloc(f->clock_count, sizeof(*s->effects));
 	for (uint32_t i = 0; s->effects && i < f->clock_count; i++)
-		s->effects[i] = account_effect(f, &s->model, f->clocks[i].process);
+		s->effects[i] = account_effect(f, f->clocks[i].process);
 	return s->effects ? 0 : -ENOMEM;
 }
 

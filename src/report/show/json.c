@@ -25,7 +25,7 @@ static json_t *json_name(const struct model *m, uint32_t id)
 }
 
 /* Every cause of loss, also those with 0, if the file has weft's counters at all. */
-static json_t *lost(const struct facts *f, const struct model *m)
+static json_t *lost(const struct facts *f)
 {
 	json_t *o = json_object();
 
@@ -38,28 +38,28 @@ static json_t *lost(const struct facts *f, const struct model *m)
 #undef LOST_ROW
 	json_object_set_new(o, RECORDING_COUNTER_PENDING, json_integer(0));
 	for (uint32_t i = 0; i < f->counter_count; i++)
-		if (strcmp(names_text(&m->names, f->counters[i].kind), "lost") == 0)
-			json_object_set_new(o, names_text(&m->names, f->counters[i].name),
+		if (strcmp(facts_name(f, f->counters[i].kind), "lost") == 0)
+			json_object_set_new(o, facts_name(f, f->counters[i].name),
 					    json_integer(f->counters[i].value));
 	return o;
 }
 
-static json_t *counters(const struct facts *f, const struct model *m)
+static json_t *counters(const struct facts *f)
 {
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->counter_count; i++)
-		json_object_set_new(o, names_text(&m->names, f->counters[i].name),
+		json_object_set_new(o, facts_name(f, f->counters[i].name),
 				    json_integer(f->counters[i].value));
 	return o;
 }
 
-static json_t *histograms(const struct facts *f, const struct model *m)
+static json_t *histograms(const struct facts *f)
 {
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->bucket_count; i++) {
-		const char *of = names_text(&m->names, f->buckets[i].name);
+		const char *of = facts_name(f, f->buckets[i].name);
 		json_t *rows = json_object_get(o, of);
 
 		if (!rows) {
@@ -73,11 +73,11 @@ static json_t *histograms(const struct facts *f, const struct model *m)
 	return o;
 }
 
-static json_t *books(const struct facts *f, const struct model *m)
+static json_t *books(const struct facts *f)
 {
 	struct books b;
 
-	if (!books_read(f, m, &b))
+	if (!books_read(f, &b))
 		return json_object();
 	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "attempted", (json_int_t)b.attempted,
 			 "delivered", (json_int_t)b.delivered, "lost", (json_int_t)b.lost,
@@ -87,51 +87,50 @@ static json_t *books(const struct facts *f, const struct model *m)
 }
 
 /* Quantiles of a histogram: the upper ends of the buckets that half, 99 % and all values reach. */
-static void set_quantiles(json_t *all, const struct facts *f, const struct model *m,
-			  const char *histogram)
+static void set_quantiles(json_t *all, const struct facts *f, const char *histogram)
 {
-	if (books_quantile(f, m, histogram, 1))
-		json_object_set_new(
-			all, histogram,
-			json_pack("{s:I,s:I,s:I}", "median",
-				  (json_int_t)books_quantile(f, m, histogram, 0.5), "p99",
-				  (json_int_t)books_quantile(f, m, histogram, 0.99), "max",
-				  (json_int_t)books_quantile(f, m, histogram, 1)));
+	if (books_quantile(f, histogram, 1))
+		json_object_set_new(all, histogram,
+				    json_pack("{s:I,s:I,s:I}", "median",
+					      (json_int_t)books_quantile(f, histogram, 0.5), "p99",
+					      (json_int_t)books_quantile(f, histogram, 0.99), "max",
+					      (json_int_t)books_quantile(f, histogram, 1)));
 }
 
-static json_t *quantiles(const struct facts *f, const struct model *m)
+static json_t *quantiles(const struct facts *f)
 {
 	json_t *all = json_object();
 
-	set_quantiles(all, f, m, RECORDING_HISTOGRAM_HANDLER);
-	set_quantiles(all, f, m, RECORDING_HISTOGRAM_CLAIM);
+	set_quantiles(all, f, RECORDING_HISTOGRAM_HANDLER);
+	set_quantiles(all, f, RECORDING_HISTOGRAM_CLAIM);
 	return all;
 }
 
-static json_t *processes(const struct facts *f, const struct model *m)
+static json_t *processes(const struct facts *f)
 {
 	json_t *rows = json_array();
 
 	for (uint32_t i = 0; i < f->process_count; i++) {
 		const struct fact_process *p = &f->processes[i];
 
-		json_array_append_new(rows, json_pack("{s:o,s:o,s:o,s:I}", "process",
-						      json_name(m, p->name), "command_line",
-						      json_name(m, p->command_line), "end",
-						      json_name(m, p->end), "duration_ns",
-						      (json_int_t)p->duration_ns));
+		json_array_append_new(rows,
+				      json_pack("{s:o,s:o,s:o,s:I}", "process",
+						json_text(facts_name(f, p->name)), "command_line",
+						json_text(facts_name(f, p->command_line)), "end",
+						json_text(facts_name(f, p->end)), "duration_ns",
+						(json_int_t)p->duration_ns));
 	}
 	return rows;
 }
 
-static json_t *event_types(const struct facts *f, const struct model *m)
+static json_t *event_types(const struct facts *f)
 {
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->type_count; i++) {
 		const struct fact_type *t = &f->types[i];
 
-		json_object_set_new(o, names_text(&m->names, t->name),
+		json_object_set_new(o, facts_name(f, t->name),
 				    json_pack("{s:o,s:o,s:b}", "events", json_number(t->events),
 					      "period_ns", json_number(t->period_ns), "counted",
 					      t->counted));
@@ -223,7 +222,6 @@ static json_t *where(const struct report *r)
 static void set_more(json_t *o, const struct report *r)
 {
 	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 
 	json_object_set_new(o, "where", where(r));
 	if (r->has_states)
@@ -241,15 +239,15 @@ static void set_more(json_t *o, const struct report *r)
 		json_object_set_new(o, "independent_samples",
 				    json_real(interval_draws(&r->whole.draws, &r->whole.draws)));
 	}
-	json_object_set_new(o, "clocks", json_clocks(f, m));
-	json_object_set_new(o, "account", json_account(f, m));
-	json_object_set_new(o, "thread_times", json_times(f, m));
-	json_object_set_new(o, "events", event_types(f, m));
-	json_object_set_new(o, "processes", processes(f, m));
-	json_object_set_new(o, "counters", counters(f, m));
-	json_object_set_new(o, "books", books(f, m));
-	json_object_set_new(o, "histograms", histograms(f, m));
-	json_object_set_new(o, "quantiles", quantiles(f, m));
+	json_object_set_new(o, "clocks", json_clocks(f));
+	json_object_set_new(o, "account", json_account(f));
+	json_object_set_new(o, "thread_times", json_times(f));
+	json_object_set_new(o, "events", event_types(f));
+	json_object_set_new(o, "processes", processes(f));
+	json_object_set_new(o, "counters", counters(f));
+	json_object_set_new(o, "books", books(f));
+	json_object_set_new(o, "histograms", histograms(f));
+	json_object_set_new(o, "quantiles", quantiles(f));
 	if (*f->damage)
 		json_object_set_new(o, "damage", json_text(f->damage));
 }
@@ -257,12 +255,11 @@ static void set_more(json_t *o, const struct report *r)
 int report_json(const struct report *r, uint64_t top, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	const struct aggregate *a = chosen(r);
 	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
 			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
 			      json_number(r->whole.samples), "weight_ns", json_number(r->whole.ns),
-			      "lost", lost(f, m), "by", a->key.text, "rows", rows(r, a, top));
+			      "lost", lost(f), "by", a->key.text, "rows", rows(r, a, top));
 
 	if (!o)
 		return -ENOMEM;

@@ -47,7 +47,6 @@ static void head_weight(const struct fact_type *t, FILE *out)
 static void head_types(const struct report *r, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	char name[LAYOUT_TEXT];
 	const char *title = "samples";
 
@@ -57,7 +56,7 @@ static void head_types(const struct report *r, FILE *out)
 		if (!t->events)
 			continue;
 		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
-			layout_clean(name, names_text(&m->names, t->name)));
+			layout_clean(name, facts_name(f, t->name)));
 		if (!r->counts)
 			head_weight(t, out);
 		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);
@@ -82,7 +81,6 @@ static void head_time(const struct report *r, FILE *out)
 static void head_processes(const struct report *r, const struct report_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	char name[LAYOUT_TEXT], end[LAYOUT_TEXT];
 
 	for (uint32_t i = 0; i < f->process_count; i++) {
@@ -94,9 +92,9 @@ static void head_processes(const struct report *r, const struct report_style *s,
 			return;
 		}
 		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes",
-			layout_clean(name, names_text(&m->names, p->name)),
-			layout_clean(end, names_text(&m->names, p->end)));
-		layout_name(out, names_text(&m->names, p->command_line), 60);
+			layout_clean(name, facts_name(f, p->name)),
+			layout_clean(end, facts_name(f, p->end)));
+		layout_name(out, facts_name(f, p->command_line), 60);
 		fputc('\n', out);
 	}
 }
@@ -318,6 +316,7 @@ static void text_print_sums(const struct report *r, const struct report_style *s
 
 int report_text(struct report *r, const struct report_style *style, FILE *out)
 {
+	const struct facts *f = source_facts(r->source);
 	int rc = 0;
 
 	head_file(r, style, out);
@@ -326,14 +325,13 @@ int report_text(struct report *r, const struct report_style *style, FILE *out)
 	head_processes(r, style, out);
 	head_context(r, out);
 	head_labels(r, out);
-	text_account(r, style, out);
-	text_counters(r, style, out);
-	if (r->has_tree) {
+	text_account(f, style, out);
+	text_counters(f, style, out);
+	if (r->has_tree)
 		rc = text_tree(r, style, out);
-	} else {
+	else
 		text_print_sums(r, style, out);
-	}
 	if (style->counters)
-		text_all_counters(r, style, out);
+		text_all_counters(f, style, out);
 	return rc;
 }

@@ -14,8 +14,8 @@ void text_halving(const struct report *r, const struct amount *top, const struct
 
 int text_tree(struct report *r, const struct report_style *s, FILE *out);
 /* By what clock samples were taken, and the CPU time that the kernel counted and that was seen. */
-void text_account(const struct report *r, const struct report_style *s, FILE *out);
-void text_counters(const struct report *r, const struct report_style *s, FILE *out);
-void text_all_counters(const struct report *r, const struct report_style *s, FILE *out);
+void text_account(const struct facts *f, const struct report_style *s, FILE *out);
+void text_counters(const struct facts *f, const struct report_style *s, FILE *out);
+void text_all_counters(const struct facts *f, const struct report_style *s, FILE *out);
 
 #endif

@@ -190,12 +190,12 @@ static void facts_are_summed(void **state)
 	const struct model *m = source_model(s);
 
 	(void)state;
-	assert_int_equal(facts_value(f, m, "ring_full"), 3);
-	assert_int_equal(facts_value(f, m, "primed_hook"), 3);
-	assert_int_equal(facts_value(f, m, "threads"), 4);
-	assert_int_equal(facts_value(f, m, "nested"), 0);
-	assert_int_equal(facts_sum(f, m, "lost"), 4);
-	assert_int_equal(facts_sum(f, m, "cut"), 1);
+	assert_int_equal(facts_value(f, "ring_full"), 3);
+	assert_int_equal(facts_value(f, "primed_hook"), 3);
+	assert_int_equal(facts_value(f, "threads"), 4);
+	assert_int_equal(facts_value(f, "nested"), 0);
+	assert_int_equal(facts_sum(f, "lost"), 4);
+	assert_int_equal(facts_sum(f, "cut"), 1);
 	assert_int_equal(f->bucket_count, 2);
 	assert_int_equal(f->buckets[0].up_to, 1024);
 	assert_int_equal(f->buckets[0].count, 9);
