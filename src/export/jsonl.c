@@ -135,26 +135,10 @@ static uint64_t lines_of(const char *data, size_t bytes)
 	return lines;
 }
 
-/* How many bytes were written, all but for an error. */
-static size_t jsonl_write(int fd, const char *data, size_t bytes, int *error)
-{
-	size_t done = 0;
-
-	while (done < bytes && !*error) {
-		ssize_t n = write(fd, data + done, bytes - done);
-
-		if (n < 0 && errno != EINTR)
-			*error = -errno;
-		else if (n > 0)
-			done += (size_t)n;
-	}
-	return done;
-}
-
 static int jsonl_flush(struct export_job *x)
 {
 	struct jsonl *s = x->state;
-	size_t done = jsonl_write(s->fd, s->text.data, s->text.used, &s->error);
+	size_t done = fd_write_all(s->fd, s->text.data, s->text.used, &s->error);
 
 	s->written += done;
 	s->lines += lines_of(s->text.data, done);
@@ -251,7 +235,7 @@ static int jsonl_rewrite(const struct jsonl *s, off_t at, const char *data, size
 
 	if (ftruncate(s->fd, at) || lseek(s->fd, at, SEEK_SET) != at)
 		return -errno;
-	jsonl_write(s->fd, data, bytes, &rc);
+	fd_write_all(s->fd, data, bytes, &rc);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "export/pprof.h"
 
 #include "base/map.h"
+#include "jfr/common/arena.h"
 #include "profile.pb-c.h"
 
 #include <errno.h>
@@ -34,10 +35,6 @@ struct numbers {
 	size_t count;
 };
 
-struct block {
-	_Alignas(16) struct block *next;
-};
-
 struct message {
 	const struct export_job *x;
 	struct pprof *p;
@@ -47,7 +44,7 @@ struct message {
 	/* Code of one address as a reader sees it: the mapping, then function and line each of
 	 * those that were inlined, innermost first, and of what they were inlined into. */
 	struct map *places;
-	struct block *blocks;
+	struct arena memory;
 	Profile profile;
 	ValueType value_type[VALUES], *value_types[VALUES], period_type;
 	/* Of each stack of the model, once it is used: its places, leaf first. */
@@ -60,13 +57,7 @@ struct message {
 /* Zeros, freed with the message; NULL: out of memory. */
 static void *message_alloc(struct message *w, size_t count, size_t each)
 {
-	struct block *block = calloc(1, sizeof(*block) + count * each);
-
-	if (!block)
-		return NULL;
-	block->next = w->blocks;
-	w->blocks = block;
-	return block + 1;
+	return arena_zalloc(&w->memory, count * each);
 }
 
 /* Messages of a kind, empty, as the message that has them wants them; NULL: out of memory. */
@@ -430,12 +421,7 @@ static void message_free(struct message *w)
 	map_free(w->mappings);
 	map_free(w->pairs);
 	map_free(w->places);
-	while (w->blocks) {
-		struct block *block = w->blocks;
-
-		w->blocks = block->next;
-		free(block);
-	}
+	arena_free(&w->memory);
 }
 
 static int gzip_write(struct output *o, z_stream *z)

@@ -9,9 +9,8 @@ static int samples_each(const struct sample *s, void *arg)
 {
 	struct export_job *x = arg;
 
-	for (size_t i = 0; i < x->where_count; i++)
-		if (!where_holds(&x->wheres[i], source_model(x->source), s))
-			return 0;
+	if (!where_all_hold(x->wheres, x->where_count, source_model(x->source), s))
+		return 0;
 	x->samples++;
 	return x->format->ops->sample(x, s);
 }
