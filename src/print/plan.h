@@ -68,7 +68,6 @@ struct plan {
 	int is_contextual;           /* events of it are context for others */
 	int is_wanted;               /* set by who made the table */
 	const char *simple;          /* its name without package */
-	struct plan *next;           /* of its bucket */
 };
 
 struct plan_table;
