@@ -50,7 +50,7 @@ struct message {
 	/* Of each stack of the model, once it is used: its places, leaf first. */
 	uint64_t **stack_ids;
 	uint32_t *stack_places;
-	uint32_t *scratch; /* of a place */
+	uint32_t scratch[1 + 2 * STACK_FRAMES_MAX]; /* of a place */
 	int has_time;
 };
 
@@ -175,16 +175,6 @@ static uint64_t *stack_locations(struct message *w, uint32_t id, const struct st
 	return ids;
 }
 
-static uint32_t longest_stack(const struct model *m)
-{
-	uint32_t most = 0;
-
-	for (uint32_t id = 1; id < m->stack_count; id++)
-		if (m->stacks[id].count > most)
-			most = m->stacks[id].count;
-	return most;
-}
-
 /* The labels of all groups, group by group; equal ones are one message. */
 static Label **message_labels(struct message *w, const struct numbers *groups)
 {
@@ -235,8 +225,7 @@ static int make_samples(struct message *w)
 
 	w->stack_ids = message_alloc(w, m->stack_count, sizeof(*w->stack_ids));
 	w->stack_places = message_alloc(w, m->stack_count, sizeof(*w->stack_places));
-	w->scratch = message_alloc(w, 1 + 2 * (size_t)longest_stack(m), sizeof(*w->scratch));
-	if (!samples || !values || !labels || !w->stack_ids || !w->stack_places || !w->scratch)
+	if (!samples || !values || !labels || !w->stack_ids || !w->stack_places)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		samples[i]->value = values + i * VALUES;

@@ -12,6 +12,15 @@
 
 /* ---- names */
 
+/* How a name may match: of all matches those of the closest kind are taken. */
+enum annotate_match {
+	ANNOTATE_NO_MATCH,
+	ANNOTATE_LAST_PART, /* "push" for "ns::stack<int>::push(int)" */
+	ANNOTATE_NO_ARGUMENTS,
+	ANNOTATE_PATTERN,
+	ANNOTATE_EXACT,
+};
+
 /* Where the arguments of a demangled name begin: at the bracket that matches its last one. */
 static size_t without_arguments(const char *name)
 {
@@ -55,7 +64,7 @@ static int annotate_is_part(const char *wanted, const char *name, size_t from, s
 	return strlen(wanted) == to - from && memcmp(wanted, name + from, to - from) == 0;
 }
 
-enum annotate_match annotate_match(const char *wanted, const char *name)
+static enum annotate_match annotate_match(const char *wanted, const char *name)
 {
 	size_t end = without_arguments(name), part = last_part(name, end);
 

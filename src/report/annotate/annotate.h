@@ -26,15 +26,6 @@ struct annotate_query {
 	int no_inlines;
 };
 
-/* How a name may match: of all matches those of the closest kind are taken. */
-enum annotate_match {
-	ANNOTATE_NO_MATCH,
-	ANNOTATE_LAST_PART, /* "push" for "ns::stack<int>::push(int)" */
-	ANNOTATE_NO_ARGUMENTS,
-	ANNOTATE_PATTERN,
-	ANNOTATE_EXACT,
-};
-
 /* A function that may be meant, or a line of one, or an offset. Several functions may have one
  * name: file and line of an offset, those of the real function, tell whose it is. */
 struct annotate_place {
@@ -67,9 +58,6 @@ struct annotate {
  * are sorted by function, file and line, offsets ascend. */
 int annotate_run(struct annotate **out, const struct annotate_query *query);
 void annotate_free(struct annotate *a);
-
-/* How closely @wanted matches @name, the name of a function. */
-enum annotate_match annotate_match(const char *wanted, const char *name);
 
 /* Names in the recording that are most like one that it does not have. Returns how many. */
 size_t annotate_nearest(const struct annotate *a, const char *wanted, const char **out, size_t max);

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define ACC_NATIVE 0x100
-#define FRAMES_MAX 4096 /* of one stack; the JVM's limit is 2048 */
 
 /* What is looked up by a pool key. */
 enum decode_kind { DECODE_THREAD, DECODE_METHOD, DECODE_STACK, DECODE_STATE };
@@ -283,8 +282,8 @@ static uint32_t decode_new_stack(struct decoder *d, const struct weft_jfr_node *
 	uint32_t used = 0;
 	struct frame *room;
 
-	if (count > FRAMES_MAX) {
-		count = FRAMES_MAX;
+	if (count > STACK_FRAMES_MAX) {
+		count = STACK_FRAMES_MAX;
 		truncated = 1;
 	}
 	room = array_grown(d->frames, count, &d->frame_room, sizeof(*room));

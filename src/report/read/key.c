@@ -8,12 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {
-	[KEY_FUNCTION] = "function", [KEY_STACK] = "stack",         [KEY_SPAN] = "span",
-	[KEY_ROOT] = "root",         [KEY_TRACE] = "trace",         [KEY_THREAD] = "thread",
-	[KEY_PROCESS] = "process",   [KEY_MODULE] = "module",       [KEY_LINE] = "line",
-	[KEY_STATE] = "state",       [KEY_COROUTINE] = "coroutine", [KEY_SITE] = "site",
-	[KEY_TAG] = "tag:NAME",      [KEY_LABEL] = "label:KEY",
+static const struct {
+	const char *name;
+	uint32_t context; /* what it is the value of; 0 = of no fixed key */
+} kinds[] = {
+	[KEY_FUNCTION] = {"function", 0},
+	[KEY_STACK] = {"stack", 0},
+	[KEY_SPAN] = {"span", CONTEXT_SPAN},
+	[KEY_ROOT] = {"root", CONTEXT_ROOT},
+	[KEY_TRACE] = {"trace", CONTEXT_TRACE},
+	[KEY_THREAD] = {"thread", 0},
+	[KEY_PROCESS] = {"process", 0},
+	[KEY_MODULE] = {"module", 0},
+	[KEY_LINE] = {"line", 0},
+	[KEY_STATE] = {"state", 0},
+	[KEY_COROUTINE] = {"coroutine", CONTEXT_COROUTINE},
+	[KEY_SITE] = {"site", 0},
+	[KEY_TAG] = {"tag:NAME", 0},
+	[KEY_LABEL] = {"label:KEY", 0},
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
@@ -28,7 +40,7 @@ const char *key_choices(enum key_kind but)
 			continue;
 		if (choices[0])
 			strcat(choices, ", ");
-		strcat(choices, kinds[i]);
+		strcat(choices, kinds[i].name);
 	}
 	return choices;
 }
@@ -61,8 +73,9 @@ int key_parse(struct key *k, const char *text)
 		return *key_bare(text) ? 0 : -EINVAL;
 	}
 	for (size_t i = 0; i < KEY_TAG; i++) {
-		if (strcmp(text, kinds[i]) == 0) {
+		if (strcmp(text, kinds[i].name) == 0) {
 			k->kind = (enum key_kind)i;
+			k->tag = kinds[i].context;
 			return 0;
 		}
 	}
@@ -103,14 +116,6 @@ uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample
 	switch (k->kind) {
 	case KEY_STACK:
 		return model_path(m, s->stack);
-	case KEY_SPAN:
-		return context_value(&s->context, CONTEXT_SPAN, 0);
-	case KEY_ROOT:
-		return context_value(&s->context, CONTEXT_ROOT, 0);
-	case KEY_TRACE:
-		return context_value(&s->context, CONTEXT_TRACE, 0);
-	case KEY_COROUTINE:
-		return context_value(&s->context, CONTEXT_COROUTINE, 0);
 	case KEY_THREAD:
 		return model_thread_at(m, s->thread)->key;
 	case KEY_PROCESS:

@@ -50,6 +50,8 @@ struct source_line {
 	int32_t line;            /* 0 = not known */
 };
 
+#define STACK_FRAMES_MAX 4096 /* the JVM's limit is 2048 */
+
 struct stack {
 	struct frame *frames; /* leaf first */
 	uint32_t count;

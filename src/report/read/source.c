@@ -57,13 +57,7 @@ static const struct sample_type *type_of_fact(const struct source *s, const stru
 
 static void drop_plans(struct source *s)
 {
-	uint64_t *plan;
-	const void *key;
-	size_t cursor = 0, bytes;
-
-	while (s->plans && map_next(s->plans, &cursor, &key, &bytes, &plan))
-		free((void *)(uintptr_t)*plan);
-	map_free(s->plans);
+	map_free_values(s->plans, free);
 	s->plans = NULL;
 }
 
