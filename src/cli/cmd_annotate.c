@@ -3,7 +3,6 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "cli/frame/term.h"
 #include "report/annotate/annotate_view.h"
 
 #include <errno.h>
@@ -45,17 +44,6 @@ static void free_places(struct source_places *places)
 		free((char *)(uintptr_t)places->maps[i].from);
 	free((void *)(uintptr_t)places->maps);
 	free((void *)(uintptr_t)places->directories);
-}
-
-static void set_view(const struct cli_args *args, struct annotate_view *v)
-{
-	v->disassemble = cli_flag(args, "disassemble");
-	v->columns = term_is(stdout) ? term_columns(stdout) : 0;
-	v->bold = term_colour(stdout, TERM_BOLD);
-	v->dim = term_colour(stdout, TERM_DIM);
-	v->hot = term_colour(stdout, TERM_RED);
-	v->warm = term_colour(stdout, TERM_YELLOW);
-	v->plain = term_colour(stdout, TERM_PLAIN);
 }
 
 static int unknown_function(const struct annotate *a, const char *wanted)
@@ -172,7 +160,8 @@ static int run(const struct cli_args *args)
 		q.path = RECORDING_FILE;
 	q.events = cli_text(args, "event");
 	q.no_inlines = cli_flag(args, "no-inlines");
-	set_view(args, &view);
+	view.disassemble = cli_flag(args, "disassemble");
+	view.style = terminal_style();
 	if (!status)
 		status = annotate(args, &q, &view);
 	recording_wheres_free(q.wheres, q.where_count);

@@ -27,12 +27,12 @@ struct printer {
 
 static int has_times(const struct printer *p)
 {
-	return p->a->whole.ns && (!p->v->columns || p->v->columns >= TIMES_COLUMNS);
+	return p->a->whole.ns && (!p->v->style.columns || p->v->style.columns >= TIMES_COLUMNS);
 }
 
 static int annotate_text_has_errors(const struct printer *p)
 {
-	return p->a->is_sampled && (!p->v->columns || p->v->columns >= ERROR_COLUMNS);
+	return p->a->is_sampled && (!p->v->style.columns || p->v->style.columns >= ERROR_COLUMNS);
 }
 
 /* Columns before the number of a line. */
@@ -59,9 +59,9 @@ static void head(const struct printer *p)
 	const struct amount *whole = &p->a->whole;
 	char time[LAYOUT_NUMBER], share[LAYOUT_NUMBER], self[LAYOUT_NUMBER];
 
-	fputs(p->v->bold, p->out);
+	fputs(p->v->style.bold, p->out);
 	annotate_print_function(p->a, p->f, p->out);
-	fputs(p->v->plain, p->out);
+	fputs(p->v->style.plain, p->out);
 	fprintf(p->out, ": %llu samples, ", (unsigned long long)w->total.samples);
 	if (whole->ns)
 		fprintf(p->out, "%s, ", layout_time(time, w->total.ns));
@@ -74,10 +74,11 @@ static void titles(const struct printer *p, const char *what, const char *text)
 {
 	int wide = (annotate_text_has_errors(p) ? LAYOUT_ERROR : 0) + (has_times(p) ? 12 : 0);
 
-	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->bold, "self", wide, "", "total", wide, "");
+	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->style.bold, "self", wide, "", "total", wide, "");
 	fprintf(p->out, "%9s %8s  ", "samples", what);
-	layout_name(p->out, text, p->v->columns > 62 ? p->v->columns - 62 : p->v->columns);
-	fprintf(p->out, "%s\n", p->v->plain);
+	layout_name(p->out, text,
+		    p->v->style.columns > 62 ? p->v->style.columns - 62 : p->v->style.columns);
+	fprintf(p->out, "%s\n", p->v->style.plain);
 }
 
 static const char *colour(const struct printer *p, const struct weight *w)
@@ -88,7 +89,7 @@ static const char *colour(const struct printer *p, const struct weight *w)
 	if (!w || !own)
 		return "";
 	share = (double)amount_of(&w->total, &p->a->whole) / (double)own;
-	return share >= HOT_SHARE ? p->v->hot : share >= WARM_SHARE ? p->v->warm : "";
+	return share >= HOT_SHARE ? p->v->style.hot : share >= WARM_SHARE ? p->v->style.warn : "";
 }
 
 static void annotate_text_put_share(const struct printer *p, const struct amount *part)
@@ -117,8 +118,9 @@ static void annotate_text_row(const struct printer *p, const struct weight *w, c
 		fprintf(p->out, "%*s", used, "");
 	}
 	used += fprintf(p->out, "%8s  ", number);
-	layout_name(p->out, text, p->v->columns > used ? p->v->columns - used : p->v->columns);
-	fprintf(p->out, "%s\n", *paint ? p->v->plain : "");
+	layout_name(p->out, text,
+		    p->v->style.columns > used ? p->v->style.columns - used : p->v->style.columns);
+	fprintf(p->out, "%s\n", *paint ? p->v->style.plain : "");
 }
 
 /* ---- lines */
@@ -195,7 +197,7 @@ static void print_source(const struct printer *p, const struct annotate_lines *o
 		fprintf(p->out,
 			"%sThis file was changed after the recording began: lines may have "
 			"moved.%s\n",
-			p->v->warm, p->v->plain);
+			p->v->style.warn, p->v->style.plain);
 	titles(p, "line", text->path);
 	unknown_line(p, of);
 	if (last > (int64_t)text->count && !weight_at(of, (int64_t)text->count + 1))
@@ -206,8 +208,8 @@ static void print_source(const struct printer *p, const struct annotate_lines *o
 			continue;
 		}
 		if (gap)
-			fprintf(p->out, "%s%*s...%s\n", p->v->dim, numbers_columns(p) + 5, "",
-				p->v->plain);
+			fprintf(p->out, "%s%*s...%s\n", p->v->style.dim, numbers_columns(p) + 5, "",
+				p->v->style.plain);
 		gap = 0;
 		annotate_text_print_line(p, of, line, source_text_line(text, line));
 	}
@@ -240,7 +242,7 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 		fprintf(p->out,
 			"%sThe program has no build-id: this may be another build of "
 			"it.%s\n",
-			p->v->warm, p->v->plain);
+			p->v->style.warn, p->v->style.plain);
 	titles(p, "address", d->path);
 	for (size_t n = 0; n < d->count; n++) {
 		const struct instruction *i = &d->item[n];
@@ -259,12 +261,12 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 					text = NULL;
 				file = i->file;
 			}
-			fprintf(p->out, "%s%*s", p->v->dim, numbers_columns(p) + 1, "");
+			fprintf(p->out, "%s%*s", p->v->style.dim, numbers_columns(p) + 1, "");
 			layout_name(p->out, key_base_name(i->file), 0);
 			fprintf(p->out, ":%d  ", i->line);
 			layout_name(p->out, text ? source_text_line(text, i->line) : "",
-				    p->v->columns ? p->v->columns - 45 : 0);
-			fprintf(p->out, "%s\n", p->v->plain);
+				    p->v->style.columns ? p->v->style.columns - 45 : 0);
+			fprintf(p->out, "%s\n", p->v->style.plain);
 		}
 		before = i;
 		snprintf(address, sizeof(address), "%llx", (unsigned long long)i->address);

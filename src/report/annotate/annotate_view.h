@@ -6,14 +6,14 @@
 #include "report/annotate/annotate.h"
 #include "report/annotate/disassembly.h"
 #include "report/read/source_text.h"
+#include "report/show/layout.h"
 
 #include <stdio.h>
 
 struct annotate_view {
 	struct source_places places;
-	int disassemble;                             /* code even where there is source */
-	int columns;                                 /* lines are cut there; 0 = never */
-	const char *bold, *dim, *hot, *warm, *plain; /* "" without colours */
+	int disassemble; /* code even where there is source */
+	struct text_style style;
 };
 
 /* Both: 0; -ENOENT: neither source nor code is there, and what is known was printed, with what to

@@ -12,6 +12,15 @@
 #define LAYOUT_NUMBER 24
 #define LAYOUT_TEXT 256
 
+/* How text is laid out. Sequences of colours are "" where there are none. */
+struct text_style {
+	int columns;   /* lines are cut there; 0 = never */
+	uint64_t top;  /* rows, 0 = all */
+	int top_given; /* if not, a tree leaves out what is below a share */
+	int counters;  /* shows every counter with its meaning, and histograms */
+	const char *bold, *dim, *warn, *hot, *plain;
+};
+
 /* "1.234 s", "12.345 ms": a time as people read it. Returns @out. */
 const char *layout_time(char out[LAYOUT_NUMBER], uint64_t ns);
 /* "12.3 %"; "-" when there is no whole. Returns @out. */

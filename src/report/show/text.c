@@ -14,7 +14,7 @@
 
 /* ---- head */
 
-static void head_file(const struct report *r, const struct report_style *s, FILE *out)
+static void head_file(const struct report *r, const struct text_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
@@ -78,7 +78,7 @@ static void head_time(const struct report *r, FILE *out)
 		layout_time(part[FACT_BLOCKED], r->state_ns[FACT_BLOCKED]));
 }
 
-static void head_processes(const struct report *r, const struct report_style *s, FILE *out)
+static void head_processes(const struct report *r, const struct text_style *s, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	char name[LAYOUT_TEXT], end[LAYOUT_TEXT];
@@ -211,7 +211,7 @@ static const char *text_weight(char out[LAYOUT_NUMBER], const struct report *r, 
 	return r->whole.ns ? layout_time(out, ns) : "-";
 }
 
-int text_has_errors(const struct report *r, const struct report_style *s, int used)
+int text_has_errors(const struct report *r, const struct text_style *s, int used)
 {
 	return r->is_sampled && r->whole.samples &&
 	       (!s->columns || s->columns >= used + NAME_COLUMNS_LEFT);
@@ -226,7 +226,7 @@ static int number_columns(const struct aggregate *a, int has_errors)
 }
 
 static void text_print_row(const struct report *r, const struct aggregate *a, const struct row *row,
-			   const struct report_style *s, int has_errors, FILE *out)
+			   const struct text_style *s, int has_errors, FILE *out)
 {
 	const struct weight *w = &row->weight;
 	char time[LAYOUT_NUMBER];
@@ -241,7 +241,7 @@ static void text_print_row(const struct report *r, const struct aggregate *a, co
 	print_name(r, a, row, layout_rest(s->columns, number_columns(a, has_errors)), out);
 }
 
-void text_halving(const struct report *r, const struct amount *top, const struct report_style *s,
+void text_halving(const struct report *r, const struct amount *top, const struct text_style *s,
 		  FILE *out)
 {
 	double times = interval_times_to_halve(&top->draws, &r->whole.draws);
@@ -254,8 +254,8 @@ void text_halving(const struct report *r, const struct amount *top, const struct
 		s->dim, ceil((times - 1) * (double)r->whole.samples), times, s->plain);
 }
 
-static void print_sum(const struct report *r, const struct aggregate *a,
-		      const struct report_style *s, FILE *out)
+static void print_sum(const struct report *r, const struct aggregate *a, const struct text_style *s,
+		      FILE *out)
 {
 	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
 	int has_errors = text_has_errors(r, s, number_columns(a, 1));
@@ -281,7 +281,7 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 }
 
 /* Names the tables of tags that are not shown: nearly equal to another one, or too many. */
-static void print_left_out(const struct report *r, const struct report_style *s, FILE *out)
+static void print_left_out(const struct report *r, const struct text_style *s, FILE *out)
 {
 	const char *title = "tables left out: ";
 	char name[LAYOUT_TEXT], other[LAYOUT_TEXT];
@@ -304,7 +304,7 @@ static void print_left_out(const struct report *r, const struct report_style *s,
 		fprintf(out, "; --by KEY shows one%s\n", s->plain);
 }
 
-static void text_print_sums(const struct report *r, const struct report_style *s, FILE *out)
+static void text_print_sums(const struct report *r, const struct text_style *s, FILE *out)
 {
 	for (size_t i = 0; i < r->sum_count; i++) {
 		if (!r->like[i] && report_worth_showing(r, &r->sums[i]))
@@ -314,7 +314,7 @@ static void text_print_sums(const struct report *r, const struct report_style *s
 	}
 }
 
-int report_text(struct report *r, const struct report_style *style, FILE *out)
+int report_text(struct report *r, const struct text_style *style, FILE *out)
 {
 	const struct facts *f = source_facts(r->source);
 	int rc = 0;

@@ -34,7 +34,7 @@ static int is_first_of_kind(const struct facts *f, uint32_t index)
 }
 
 static void print_clock(const struct facts *f, const struct fact_clock *c,
-			const struct report_style *s, FILE *out)
+			const struct text_style *s, FILE *out)
 {
 	const char *name = facts_name(f, c->clock);
 	char text[LAYOUT_TEXT];
@@ -69,7 +69,7 @@ static void print_processes(const struct facts *f, const struct fact_clock *c, F
 }
 
 /* Work that ticks misjudge, by random looks. */
-static void lines_of_misjudged(const struct facts *f, const struct report_style *s, FILE *out)
+static void lines_of_misjudged(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	char process[LAYOUT_TEXT], what[LAYOUT_TEXT];
 
@@ -88,7 +88,7 @@ static void lines_of_misjudged(const struct facts *f, const struct report_style 
 }
 
 /* Threads that ticks misjudge, by the kernel's account. */
-static void lines_of_met(const struct facts *f, const struct report_style *s, FILE *out)
+static void lines_of_met(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	struct account_met met[NAMES_SHOWN];
 	size_t count = account_met(f, met, NAMES_SHOWN);
@@ -108,7 +108,7 @@ static void lines_of_met(const struct facts *f, const struct report_style *s, FI
 	}
 }
 
-static void line_of_clocks(const struct facts *f, const struct report_style *s, FILE *out)
+static void line_of_clocks(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	uint32_t kinds = 0;
 	const char *title = "clock";
@@ -170,7 +170,7 @@ static void print_outside(const struct account *a, FILE *out)
 		"", a->outside, layout_time(used, (uint64_t)a->outside_ns));
 }
 
-static void line_of_account(const struct facts *f, const struct report_style *s, FILE *out)
+static void line_of_account(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	struct account a;
 	char seen[LAYOUT_NUMBER], used[LAYOUT_NUMBER];
@@ -197,7 +197,7 @@ static void line_of_account(const struct facts *f, const struct report_style *s,
 }
 
 /* Threads whose times do not add up, if there are any. */
-static void line_of_thread_times(const struct facts *f, const struct report_style *s, FILE *out)
+static void line_of_thread_times(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	const struct fact_time *row[NAMES_SHOWN];
 	char clean[LAYOUT_TEXT];
@@ -216,7 +216,7 @@ static void line_of_thread_times(const struct facts *f, const struct report_styl
 	fputs(sum.off > count ? ", ...\n" : "\n", out);
 }
 
-void text_account(const struct facts *f, const struct report_style *s, FILE *out)
+void text_account(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	line_of_clocks(f, s, out);
 	line_of_account(f, s, out);

@@ -42,7 +42,7 @@ static const struct meaning *meaning_of(const char *name)
 }
 
 /* "12: ring_full 10, no_slot 2", or "none". */
-static void line_of_kind(const struct facts *f, const struct report_style *s, const char *title,
+static void line_of_kind(const struct facts *f, const struct text_style *s, const char *title,
 			 const char *kind, FILE *out)
 {
 	uint32_t id = names_find(&f->model->names, kind);
@@ -96,7 +96,7 @@ static void line_of_quantiles(const struct facts *f, const char *title, const ch
 		layout_time(all, (uint64_t)books_quantile(f, histogram, 1)));
 }
 
-static void line_of_books(const struct facts *f, const struct report_style *s, FILE *out)
+static void line_of_books(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	struct books b;
 
@@ -114,7 +114,7 @@ static void line_of_books(const struct facts *f, const struct report_style *s, F
 	fprintf(out, "%s\n", books_balance(&b) ? "" : s->plain);
 }
 
-void text_counters(const struct facts *f, const struct report_style *s, FILE *out)
+void text_counters(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	if (!f->counter_count)
 		return;
@@ -188,7 +188,7 @@ static void text_histograms(const struct facts *f, FILE *out)
 	free(sorted);
 }
 
-void text_all_counters(const struct facts *f, const struct report_style *s, FILE *out)
+void text_all_counters(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	char clean[LAYOUT_TEXT], kind[LAYOUT_TEXT];
 

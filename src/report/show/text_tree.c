@@ -9,7 +9,7 @@
 
 struct walk {
 	const struct report *r;
-	const struct report_style *style;
+	const struct text_style *style;
 	int step; /* columns of indentation per level */
 	int has_errors;
 	FILE *out;
@@ -67,7 +67,7 @@ static uint32_t deepest(const struct tree *t)
 	return most;
 }
 
-int text_tree(struct report *r, const struct report_style *s, FILE *out)
+int text_tree(struct report *r, const struct text_style *s, FILE *out)
 {
 	struct tree *t = &r->tree;
 	struct walk w = {.r = r, .style = s, .out = out};

@@ -18,6 +18,8 @@
 #define REPORT_TAGS 12  /* are summed, to choose these tables from */
 #define REPORT_SUMS (REPORT_TAGS + 6)
 
+struct text_style;
+
 struct report_query {
 	const char *path;
 	const char *events;   /* see source_open(); NULL = default */
@@ -61,16 +63,7 @@ void report_free(struct report *r);
 /* Is the table not empty? In an overview also: does it say anything, which one row seldom does? */
 int report_worth_showing(const struct report *r, const struct aggregate *a);
 
-/* How text is laid out. Sequences of colours are "" where there are none. */
-struct report_style {
-	int columns; /* lines are cut there; 0 = never */
-	uint64_t top;
-	int top_given; /* if not, the tree leaves out what is below a share */
-	int counters;  /* shows every counter with its meaning, and histograms */
-	const char *bold, *dim, *warn, *plain;
-};
-
-int report_text(struct report *r, const struct report_style *style, FILE *out);
+int report_text(struct report *r, const struct text_style *style, FILE *out);
 /* @top 0 = all rows. Both: 0 or -ENOMEM; errors of @out stay in it (ferror). */
 int report_json(const struct report *r, uint64_t top, FILE *out);
 

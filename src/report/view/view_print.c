@@ -16,7 +16,7 @@ static const char *title_of(const struct view_run *v)
 	return v->view ? v->view->name : v->query->type;
 }
 
-int view_text(const struct view_run *v, const struct table_style *style, FILE *out)
+int view_text(const struct view_run *v, const struct text_style *style, FILE *out)
 {
 	const struct facts *f = source_facts(v->source);
 	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
