@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROOM_FIRST 64
 
@@ -22,6 +23,19 @@ void *array_grown(void *array, size_t need, size_t *room, size_t each)
 	if (bigger)
 		*room = want;
 	return bigger;
+}
+
+void *array_add(void *array, size_t *count, size_t *room, size_t each)
+{
+	void *items, *bigger;
+
+	/* as bytes: pointers of all kinds have one size, and may not be accessed as void * */
+	memcpy(&items, array, sizeof(items));
+	bigger = array_grown(items, *count + 1, room, each);
+	if (!bigger)
+		return NULL;
+	memcpy(array, &bigger, sizeof(bigger));
+	return (char *)bigger + (*count)++ * each;
 }
 
 size_t array_upto(const void *items, size_t count, size_t each, size_t key_at, uint64_t key)

@@ -19,6 +19,14 @@
 void *array_grown(void *array, size_t need, size_t *room, size_t each);
 
 /*
+ * array_add() - a new item, of any content, behind the *count of the array that the pointer at
+ * @array leads to, which may move. NULL: out of memory, all is as before.
+ *
+ * 	struct thing *one = array_add(&a->item, &a->count, &a->room, sizeof(*one));
+ */
+void *array_add(void *array, size_t *count, size_t *room, size_t each);
+
+/*
  * array_upto() - how many of @count items of @each bytes, sorted by the uint64_t that each has at
  * @key_at, have one that is not above @key.
  */

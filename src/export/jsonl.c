@@ -270,14 +270,12 @@ static int jsonl_end(struct export_job *x)
 static int jsonl_death(struct export_job *x, const struct coro_death *death)
 {
 	struct jsonl *s = x->state;
-	struct coro_death *grown =
-		array_grown(s->died, s->died_count + 1, &s->died_room, sizeof(*grown));
+	struct coro_death *added =
+		array_add(&s->died, &s->died_count, &s->died_room, sizeof(*added));
 
-	if (!grown)
-		return -ENOMEM;
-	s->died = grown;
-	grown[s->died_count++] = *death;
-	return 0;
+	if (added)
+		*added = *death;
+	return added ? 0 : -ENOMEM;
 }
 
 /* A trace that was cut is a trace: it stays. */

@@ -190,15 +190,13 @@ static int add_context(struct printer *p, const struct plan *plan,
 
 static int batch_add(struct batch *b, int64_t end_ticks, uint64_t offset)
 {
-	struct batch_entry *bigger =
-		array_grown(b->entries, b->count + 1, &b->room, sizeof(*bigger));
+	struct batch_entry *e = array_add(&b->entries, &b->count, &b->room, sizeof(*e));
 
-	if (!bigger)
+	if (!e)
 		return -ENOMEM;
-	b->entries = bigger;
-	if (b->count && end_ticks < bigger[b->count - 1].end_ticks)
+	if (b->count > 1 && end_ticks < e[-1].end_ticks)
 		b->is_sorted = 0;
-	bigger[b->count++] = (struct batch_entry){end_ticks, offset};
+	*e = (struct batch_entry){end_ticks, offset};
 	return 0;
 }
 

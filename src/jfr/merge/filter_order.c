@@ -117,14 +117,12 @@ static void filter_order_swap(struct filter_events *heap, size_t a, size_t b)
 
 int filter_events_add(struct filter_events *events, const struct filter_event *e)
 {
-	struct filter_event *grown =
-		array_grown(events->event, events->count + 1, &events->room, sizeof(*grown));
+	struct filter_event *added =
+		array_add(&events->event, &events->count, &events->room, sizeof(*added));
 
-	if (!grown)
-		return -ENOMEM;
-	events->event = grown;
-	events->event[events->count++] = *e;
-	return 0;
+	if (added)
+		*added = *e;
+	return added ? 0 : -ENOMEM;
 }
 
 int filter_wait(struct filter *f, const struct filter_event *e)

@@ -67,12 +67,10 @@ static int merge_merge_settings_note(struct merge_settings *m, int64_t type,
 		return -ENOMEM;
 	if (!fresh)
 		return 0;
-	n = array_grown(m->noted, m->count + 1, &m->room, sizeof(*n));
-	if (!n)
-		return -ENOMEM;
-	m->noted = n;
-	n[m->count++] = (struct noted){type, *settings};
-	return 0;
+	n = array_add(&m->noted, &m->count, &m->room, sizeof(*n));
+	if (n)
+		*n = (struct noted){type, *settings};
+	return n ? 0 : -ENOMEM;
 }
 
 int merge_settings_note(struct merge_settings *m, struct filter *f, const struct weft_jfr_reader *r,

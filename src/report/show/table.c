@@ -37,15 +37,13 @@ size_t table_rows(const struct table *t)
 
 static void table_put(struct table *t, struct table_cell c)
 {
-	struct table_cell *bigger = array_grown(t->cell, t->cells + 1, &t->room, sizeof(*bigger));
+	struct table_cell *added = array_add(&t->cell, &t->cells, &t->room, sizeof(*added));
 
-	if (!bigger) {
+	if (added)
+		*added = c;
+	else
 		free(c.text);
-		t->failed = 1;
-		return;
-	}
-	t->cell = bigger;
-	t->cell[t->cells++] = c;
+	t->failed |= !added;
 }
 
 void table_count(struct table *t, uint64_t n)
