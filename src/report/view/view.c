@@ -172,6 +172,7 @@ void view_free(struct view_run *v)
 	tally_free(&v->tally);
 	source_free(v->source);
 	free(v->wheres);
+	free(v->state);
 	free(v);
 }
 

@@ -74,7 +74,7 @@ struct view_run {
 	struct where *wheres; /* the query's, bound to the model of the source */
 	uint64_t number;      /* of the event, from 1 */
 	uint64_t read;        /* events read, selected or not */
-	void *state;          /* the view's own, freed by its finish() */
+	void *state;          /* the view's own: freed, where its finish() has not set it to NULL */
 };
 
 extern const struct view view_methods, view_latencies, view_spans, view_labels, view_threads,
