@@ -36,7 +36,7 @@ int export_samples(struct export_job *x, const char *path)
 	x->state = calloc(1, ops->state_bytes);
 	rc = x->state ? ops->begin(x) : -ENOMEM;
 	if (!rc)
-		rc = source_read(x->source, samples_each, x);
+		rc = source_read(x->source, SAMPLE_COUNTED, samples_each, x);
 	if (!rc)
 		rc = ops->end(x);
 	if (!rc)

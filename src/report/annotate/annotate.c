@@ -242,7 +242,7 @@ static int annotate_gather(struct annotate *a, const struct annotate_query *q)
 		return -ENOMEM;
 	source_set_detail(a->source,
 			  DECODE_LINES | DECODE_OFFSETS | (q->no_inlines ? DECODE_NO_INLINES : 0u));
-	rc = source_read(a->source, annotate_add_sample, &g);
+	rc = source_read(a->source, SAMPLE_COUNTED, annotate_add_sample, &g);
 	if (!rc)
 		annotate_choose(a, g.model, g.match);
 	free(g.match);

@@ -313,7 +313,6 @@ int source_open(struct source **out, const char *path, const char *which)
 	if (!s)
 		return -ENOMEM;
 	s->facts.model = &s->model;
-	s->kinds = SAMPLE_COUNTED;
 	s->path = strdup(path);
 	s->contexts = context_index_new();
 	if (which && !sample_type_choice(which)) {
@@ -361,11 +360,6 @@ void source_free(struct source *s)
 void source_set_counts(struct source *s, int counts)
 {
 	s->counts = counts;
-}
-
-void source_set_kinds(struct source *s, unsigned int kinds)
-{
-	s->kinds = kinds;
 }
 
 void source_set_detail(struct source *s, unsigned int detail)
@@ -636,12 +630,14 @@ const struct weft_jfr_reader *source_reader(const struct source *s)
 	return s->reader;
 }
 
-int source_read(struct source *s, int (*each)(const struct sample *sample, void *arg), void *arg)
+int source_read(struct source *s, unsigned int kinds,
+		int (*each)(const struct sample *sample, void *arg), void *arg)
 {
 	struct weft_jfr_event_view e;
 	struct sample sample;
 	int rc = start_pass(s, 1);
 
+	s->kinds = kinds;
 	if (!rc)
 		rc = source_find_effects(s);
 	if (rc)

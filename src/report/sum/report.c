@@ -186,7 +186,7 @@ int report_run(struct report **out, const struct report_query *query)
 	if (!rc) {
 		source_set_detail(r->source, report_detail_of(r, query));
 		source_set_counts(r->source, query->counts);
-		rc = source_read(r->source, report_add_sample, r);
+		rc = source_read(r->source, SAMPLE_COUNTED, report_add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
 		aggregate_sort(&r->sums[i], source_model(r->source));

@@ -142,9 +142,7 @@ static int begin_spans(struct view_run *v)
 	if (!spans)
 		return -ENOMEM;
 	spans->contexts = contexts;
-	source_set_kinds(v->source, SAMPLE_CONTEXT);
-	rc = source_read(v->source, view_spans_add_span, v);
-	source_set_kinds(v->source, v->view->kinds);
+	rc = source_read(v->source, SAMPLE_CONTEXT, view_spans_add_span, v);
 	return rc ? rc : count_spans(v);
 }
 
