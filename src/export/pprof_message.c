@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "jfr/common/arena.h"
 #include "profile.pb-c.h"
+#include "report/read/types.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -347,7 +348,7 @@ static void pprof_message_set_type(struct message *w, ValueType *v, const char *
 static const char *set_period(struct message *w)
 {
 	const struct facts *f = source_facts(w->x->source);
-	const struct model *m = source_model(w->x->source);
+	const struct sample_type *type;
 	const char *time = "wall";
 	uint64_t period_ns = 0;
 
@@ -356,7 +357,8 @@ static const char *set_period(struct message *w)
 
 		if (!t->counted || !t->events)
 			continue;
-		if (source_type_is_cpu(names_text(&m->names, t->name)))
+		type = sample_type_find(facts_name(f, t->name));
+		if (type && type->clock == SAMPLE_CPU)
 			time = "cpu";
 		if (!period_ns)
 			period_ns = t->period_ns;

@@ -39,11 +39,6 @@ int join_add(struct join *x, const struct join_interval *interval)
 	return 0;
 }
 
-static int join_compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int join_outer_first(const void *left, const void *right)
 {
 	const struct join_interval *a = left, *b = right;

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int filter_order_compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* ---- events */
 
 static int filter_order_by_end(const void *left, const void *right)
@@ -20,11 +15,11 @@ static int filter_order_by_end(const void *left, const void *right)
 	const struct filter_event *a = left, *b = right;
 
 	if (a->end != b->end)
-		return filter_order_compare(a->end, b->end);
+		return join_compare(a->end, b->end);
 	if (a->rule->contextual != b->rule->contextual)
 		return a->rule->contextual ? 1 : -1;
 	if (a->rule->contextual && a->begin != b->begin)
-		return filter_order_compare(b->begin, a->begin);
+		return join_compare(b->begin, a->begin);
 	return a->number < b->number ? -1 : 1;
 }
 

@@ -176,10 +176,13 @@ static int note_types(struct source *s)
 
 static int enter_chunk(struct source *s, const struct weft_jfr_event_view *e)
 {
+	int rc;
+
 	if (e->chunk == s->chunk)
 		return 0;
 	s->chunk = e->chunk;
-	return note_types(s);
+	rc = note_types(s);
+	return rc ? rc : decoder_enter(&s->decoder, e->chunk);
 }
 
 static int start_pass(struct source *s, int second)
@@ -209,8 +212,6 @@ static int first_event(struct source *s, const struct weft_jfr_event_view *e)
 	const struct plan *p;
 	int rc = enter_chunk(s, e);
 
-	if (!rc)
-		rc = decoder_enter(&s->decoder, e->chunk);
 	if (rc)
 		return rc;
 	p = source_plan_of(s, e->type);
@@ -413,13 +414,6 @@ int source_has_sites(const struct source *s)
 	return 0;
 }
 
-int source_type_is_cpu(const char *name)
-{
-	const struct sample_type *t = sample_type_find(name);
-
-	return t && t->clock == SAMPLE_CPU;
-}
-
 /* ---- samples */
 
 static uint64_t source_weight_of(const struct source *s, const struct plan *p, struct fact_type *t,
@@ -583,8 +577,6 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 	const struct plan *p;
 	int rc = enter_chunk(s, e);
 
-	if (!rc)
-		rc = decoder_enter(&s->decoder, e->chunk);
 	p = rc ? NULL : source_plan_of(s, e->type);
 	if (!p)
 		return rc ? rc : -ENOMEM;

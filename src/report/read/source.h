@@ -59,9 +59,6 @@ const struct weft_jfr_event_view *source_event(const struct source *s);
 struct decoder *source_decoder(struct source *s);
 const struct weft_jfr_reader *source_reader(const struct source *s);
 
-/* Are samples of this event type samples of CPU time? */
-int source_type_is_cpu(const char *name);
-
 /*
  * Calls @each for every event of these kinds (enum sample_kind) until it returns non-zero: 0, that,
  * or -errno. An event of several kinds comes once; one that is not counted weighs its duration.
