@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/text/json_write.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -150,15 +151,6 @@ static int jsonl_flush(struct export_job *x)
 
 /* ---- a line */
 
-static void jsonl_put_address(struct json_writer *w, uint64_t address)
-{
-	uint8_t bytes[8];
-
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(address >> (56 - 8 * i));
-	json_write_hex(w, "addr", "0x", bytes, sizeof(bytes));
-}
-
 /* As the W3C's traceparent has it. */
 static void jsonl_put_context(struct json_writer *w, const struct weft_ctp_context_prefix *context)
 {
@@ -208,6 +200,7 @@ static int jsonl_event(struct export_job *x, const struct coro_event *e)
 {
 	struct jsonl *s = x->state;
 	struct json_writer w = jsonl_writer(&s->text);
+	uint64_t address = htobe64(e->addr);
 
 	if (s->text.used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(x))
 		return s->error;
@@ -215,7 +208,7 @@ static int jsonl_event(struct export_job *x, const struct coro_event *e)
 	json_write_object(&w, NULL);
 	json_write_uint(&w, "probe_id", e->probe_id);
 	json_write_uint(&w, "tid", e->tid);
-	jsonl_put_address(&w, e->addr);
+	json_write_hex(&w, "addr", "0x", (const uint8_t *)&address, sizeof(address));
 	json_write_uint(&w, "seq", e->seq);
 	json_write_bool(&w, "is_active", e->is_active);
 	json_write_uint(&w, "ts", e->ts);
