@@ -21,11 +21,6 @@ void join_free(struct join *x)
 	*x = (struct join){0};
 }
 
-void join_clear(struct join *x)
-{
-	x->count = x->sealed = 0;
-}
-
 int join_add(struct join *x, const struct join_interval *interval)
 {
 	struct join_interval *grown = NULL;

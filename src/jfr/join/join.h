@@ -60,7 +60,6 @@ static inline int join_compare(int64_t a, int64_t b)
 }
 
 void join_free(struct join *x);
-void join_clear(struct join *x); /* forgets all, keeps the room */
 /* 0 or -ENOMEM. */
 int join_add(struct join *x, const struct join_interval *interval);
 /* After adding, before asking. Moves the intervals. */
