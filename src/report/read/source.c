@@ -24,7 +24,7 @@ struct source {
 	char *path;
 	struct model model;
 	struct facts facts;
-	struct context_index *contexts;
+	struct context_index contexts;
 	struct decoder decoder;
 	struct weft_jfr_reader *reader;
 	struct map *plans;  /* address of a class -> address of its plan */
@@ -55,12 +55,6 @@ static const struct sample_type *type_of_fact(const struct source *s, const stru
 
 /* ---- plans */
 
-static void drop_plans(struct source *s)
-{
-	map_free_values(s->plans, free);
-	s->plans = NULL;
-}
-
 /* In the first pass an event that is to be counted is a context for the others, if it is one. */
 static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 {
@@ -73,19 +67,12 @@ static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 
 static const struct plan *source_plan_of(struct source *s, const struct weft_jfr_class *c)
 {
-	uintptr_t key = (uintptr_t)c;
-	uint64_t *at;
+	uint64_t *at = map_put(s->plans, &c, sizeof(void *), NULL);
 
-	if (!s->plans)
-		s->plans = map_new();
-	at = s->plans ? map_put(s->plans, &key, sizeof(key), NULL) : NULL;
 	if (at && !*at)
 		*at = (uintptr_t)new_plan(s, c);
-	if (!at || !*at) {
-		s->model.failed = 1;
-		return NULL;
-	}
-	return (const struct plan *)(uintptr_t)*at;
+	s->model.failed |= !at || !*at;
+	return at ? (const struct plan *)(uintptr_t)*at : NULL;
 }
 
 /* ---- the passes */
@@ -144,7 +131,7 @@ static int source_take_context(struct source *s, const struct plan *p,
 	if (!count)
 		return 0;
 	s->facts.context_count++;
-	return context_index_add(s->contexts, thread, e->start_ns, e->start_ns + e->duration_ns,
+	return context_index_add(&s->contexts, thread, e->start_ns, e->start_ns + e->duration_ns,
 				 items, count);
 }
 
@@ -188,11 +175,14 @@ static int enter_chunk(struct source *s, const struct weft_jfr_event_view *e)
 static int start_pass(struct source *s, int second)
 {
 	weft_jfr_reader_free(s->reader);
-	drop_plans(s);
+	map_free_values(s->plans, free);
+	s->plans = map_new();
 	s->second = second;
 	s->chunk = UINT64_MAX;
 	errno = 0;
 	s->reader = weft_jfr_open(s->path);
+	if (!s->plans)
+		return -ENOMEM;
 	if (!s->reader)
 		return errno ? -errno : -EIO;
 	weft_jfr_filter(s->reader, source_wanted, s);
@@ -251,7 +241,7 @@ static int source_first_pass(struct source *s)
 	weft_jfr_span(s->reader, &s->facts.start_ns, &s->facts.end_ns);
 	if (s->facts.failed)
 		return -ENOMEM;
-	context_index_seal(s->contexts);
+	context_index_seal(&s->contexts);
 	return 0;
 }
 
@@ -315,13 +305,12 @@ int source_open(struct source **out, const char *path, const char *which)
 		return -ENOMEM;
 	s->facts.model = &s->model;
 	s->path = strdup(path);
-	s->contexts = context_index_new();
 	if (which && !sample_type_choice(which)) {
 		s->other = strdup(which);
 		if (!s->other)
 			goto err;
 	}
-	if (!s->path || !s->contexts || model_init(&s->model))
+	if (!s->path || model_init(&s->model))
 		goto err;
 	s->decoder =
 		(struct decoder){.model = &s->model, .detail = DECODE_LINES, .chunk = UINT64_MAX};
@@ -347,9 +336,9 @@ void source_free(struct source *s)
 	if (!s)
 		return;
 	weft_jfr_reader_free(s->reader);
-	drop_plans(s);
+	map_free_values(s->plans, free);
 	decoder_free(&s->decoder);
-	context_index_free(s->contexts);
+	context_index_free(&s->contexts);
 	free(s->effects);
 	facts_free(&s->facts);
 	model_free(&s->model);
@@ -528,10 +517,10 @@ static void sample_add_context(const struct source *s, const struct plan *p, str
 	if (!sample->thread_key || is_whole)
 		return;
 	if (sample_last_ns(sample) > sample->time_ns)
-		context_index_ask(s->contexts, sample->thread_key, sample_last_ns(sample),
+		context_index_ask(&s->contexts, sample->thread_key, sample_last_ns(sample),
 				  &sample->context);
 	if (sample->context.count == sample->own)
-		context_index_ask(s->contexts, sample->thread_key, sample->time_ns,
+		context_index_ask(&s->contexts, sample->thread_key, sample->time_ns,
 				  &sample->context);
 }
 
@@ -600,10 +589,10 @@ uint32_t source_contexts(const struct source *s, const struct sample *sample, ui
 	uint32_t count = 0;
 
 	if (sample->thread_key)
-		count = context_index_holding(s->contexts, sample->thread_key, end_ns, out, room);
+		count = context_index_holding(&s->contexts, sample->thread_key, end_ns, out, room);
 	if (sample->thread_key && !count && end_ns > sample->time_ns)
-		count = context_index_holding(s->contexts, sample->thread_key, sample->time_ns, out,
-					      room);
+		count = context_index_holding(&s->contexts, sample->thread_key, sample->time_ns,
+					      out, room);
 	return count;
 }
 
