@@ -3,7 +3,7 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "report/annotate/annotate_view.h"
+#include "report/annotate/annotate.h"
 
 #include <errno.h>
 #include <stdlib.h>

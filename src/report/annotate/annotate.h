@@ -9,7 +9,6 @@
  *
  *   annotate.c      sums by line and offset
  *   disassembly.c   the function's instructions
- *   annotate_view.h what both forms share
  *   annotate_text.c as text
  *   annotate_json.c as JSON
  */
@@ -17,7 +16,11 @@
 #define WEFT_REPORT_ANNOTATE_H
 
 #include "report/read/source.h"
+#include "report/read/source_text.h"
 #include "report/read/where.h"
+#include "report/show/layout.h"
+
+#include <stdio.h>
 
 struct annotate_query {
 	const char *path, *events, *function;
@@ -64,5 +67,72 @@ size_t annotate_nearest(const struct annotate *a, const char *wanted, const char
 
 /* Is it a place of this function? */
 int annotate_is_of(const struct annotate_place *p, const struct annotate_place *function);
+
+/* ---- the code of a function, in disassembly.c
+ *
+ * It is that of the file that was running: one with another build-id is never disassembled in its
+ * place. Instructions by capstone, where weft was built with it.
+ */
+
+struct instruction {
+	uint64_t address; /* in the file */
+	int32_t offset;   /* in the function; 0 where one begins */
+	uint32_t bytes;
+	const char *text; /* "add rax, rbx" */
+	const char *file; /* its line of source; NULL = not known */
+	int line;
+};
+
+struct disassembly {
+	struct instruction *item;
+	size_t count;
+	uint64_t *places; /* of annotate.offsets: addresses in the file; 0 = not known */
+	char *path;       /* of the file */
+	int is_certain;   /* its build-id is the recorded one; else there is none in either */
+	struct names texts;
+	struct elf_module *module;
+};
+
+#define DISASSEMBLY_WHY 512
+
+/*
+ * disassembly_open() - the code of @f; of all functions of its name that have weight, where the
+ * lines in the recording tell them apart. 0; -ENOENT and @why, a sentence for people; -ENOMEM.
+ */
+int disassembly_open(struct disassembly **out, const struct annotate *a,
+		     const struct annotate_place *f, const struct source_places *places,
+		     char why[DISASSEMBLY_WHY]);
+
+/* Sums the weights of all offsets in @i: 1; 0: there are none. */
+int disassembly_weight(const struct disassembly *d, const struct annotate *a,
+		       const struct instruction *i, struct weight *sum);
+void disassembly_free(struct disassembly *d); /* takes NULL */
+
+/* ---- one annotated function as text or JSON: docs/annotate.md */
+
+struct annotate_view {
+	struct source_places places;
+	int disassemble; /* code even where there is source */
+	struct text_style style;
+};
+
+/* Both: 0; -ENOENT: neither source nor code is there, and what is known was printed, with what to
+ * do about it; -ENOMEM. Errors of @out stay in it. */
+int annotate_text(const struct annotate *a, const struct annotate_place *f,
+		  const struct annotate_view *view, FILE *out);
+int annotate_json(const struct annotate *a, const struct annotate_place *f,
+		  const struct annotate_view *view, FILE *out);
+
+/* Prints "name in module". */
+void annotate_print_function(const struct annotate *a, const struct annotate_place *f, FILE *out);
+
+/* The lines of a function in one file, ascending: the first may be 0, what has no line. */
+struct annotate_lines {
+	const struct annotate_place *line;
+	size_t count;
+};
+/* The next file that has lines of the function, from zeros on: 1; 0 at the end. */
+int annotate_next_file(const struct annotate *a, const struct annotate_place *f,
+		       struct annotate_lines *lines);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An annotated function as one JSON object; members in the order of docs/annotate.md. */
-#include "report/annotate/annotate_view.h"
+#include "report/annotate/annotate.h"
 
 #include "report/show/json_account.h"
 #include "report/show/json_value.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An annotated function as text: its lines, or its instructions, with their weights. */
-#include "report/annotate/annotate_view.h"
+#include "report/annotate/annotate.h"
 
 #include "report/read/key.h"
-#include "report/show/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/annotate/disassembly.h"
+#include "report/annotate/annotate.h"
 
 #include "elf/module.h"
 
