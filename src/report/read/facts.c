@@ -185,6 +185,11 @@ const struct fact_time *facts_time_of(const struct facts *f, uint32_t thread)
 	return number ? &f->times[number - 1] : NULL;
 }
 
+uint64_t facts_duration(const struct facts *f)
+{
+	return f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+}
+
 const char *facts_name(const struct facts *f, uint32_t id)
 {
 	return names_text(&f->model->names, id);

@@ -110,6 +110,8 @@ void facts_setting(struct facts *f, uint32_t name, uint32_t value);
 /* NULL: nothing is told of this process or thread. */
 const struct fact_clock *facts_clock_of(const struct facts *f, uint32_t process);
 const struct fact_time *facts_time_of(const struct facts *f, uint32_t thread);
+/* From its start to its end, 0 if that is before. */
+uint64_t facts_duration(const struct facts *f);
 /* The text of an id; a thread as people call it, NULL for thread 0. */
 const char *facts_name(const struct facts *f, uint32_t id);
 const char *facts_thread(const struct facts *f, uint32_t thread);

@@ -164,7 +164,7 @@ static void json_set_line(json_t *o, const struct model *m, const struct source_
 
 static json_t *json_row(const struct report *report, const struct aggregate *a, const struct row *r)
 {
-	const struct model *m = source_model(report->source);
+	const struct model *m = report->model;
 	const struct amount *self = &r->weight.self, *total = &r->weight.total;
 	char *key = key_name(&a->key, m, r->id);
 	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", json_text(key), "samples",
@@ -221,8 +221,6 @@ static json_t *where(const struct report *r)
 
 static void set_more(json_t *o, const struct report *r)
 {
-	const struct facts *f = source_facts(r->source);
-
 	json_object_set_new(o, "where", where(r));
 	if (r->has_states)
 		json_object_set_new(o, "time",
@@ -239,27 +237,27 @@ static void set_more(json_t *o, const struct report *r)
 		json_object_set_new(o, "independent_samples",
 				    json_real(interval_draws(&r->whole.draws, &r->whole.draws)));
 	}
-	json_object_set_new(o, "clocks", json_clocks(f));
-	json_object_set_new(o, "account", json_account(f));
-	json_object_set_new(o, "thread_times", json_times(f));
-	json_object_set_new(o, "events", event_types(f));
-	json_object_set_new(o, "processes", processes(f));
-	json_object_set_new(o, "counters", counters(f));
-	json_object_set_new(o, "books", books(f));
-	json_object_set_new(o, "histograms", histograms(f));
-	json_object_set_new(o, "quantiles", quantiles(f));
-	if (*f->damage)
-		json_object_set_new(o, "damage", json_text(f->damage));
+	json_object_set_new(o, "clocks", json_clocks(r->facts));
+	json_object_set_new(o, "account", json_account(r->facts));
+	json_object_set_new(o, "thread_times", json_times(r->facts));
+	json_object_set_new(o, "events", event_types(r->facts));
+	json_object_set_new(o, "processes", processes(r->facts));
+	json_object_set_new(o, "counters", counters(r->facts));
+	json_object_set_new(o, "books", books(r->facts));
+	json_object_set_new(o, "histograms", histograms(r->facts));
+	json_object_set_new(o, "quantiles", quantiles(r->facts));
+	if (*r->facts->damage)
+		json_object_set_new(o, "damage", json_text(r->facts->damage));
 }
 
 int report_json(const struct report *r, uint64_t top, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	const struct aggregate *a = chosen(r);
 	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
-			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
-			      json_number(r->whole.samples), "weight_ns", json_number(r->whole.ns),
-			      "lost", lost(f), "by", a->key.text, "rows", rows(r, a, top));
+			      "duration_ns", (json_int_t)(r->facts->end_ns - r->facts->start_ns),
+			      "samples", json_number(r->whole.samples), "weight_ns",
+			      json_number(r->whole.ns), "lost", lost(r->facts), "by", a->key.text,
+			      "rows", rows(r, a, top));
 
 	if (!o)
 		return -ENOMEM;

@@ -16,12 +16,10 @@
 
 static void head_file(const struct report *r, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
 	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER];
 
-	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain, layout_time(time, ns),
-		(unsigned long long)r->whole.samples);
+	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain,
+		layout_time(time, facts_duration(r->facts)), (unsigned long long)r->whole.samples);
 	if (r->whole.ns)
 		fprintf(out, ", %s", layout_time(weight, r->whole.ns));
 	if (r->where_count)
@@ -30,8 +28,8 @@ static void head_file(const struct report *r, const struct text_style *s, FILE *
 	for (size_t i = 0; i < r->where_count; i++)
 		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", r->wheres[i].key.text,
 			r->wheres[i].value);
-	if (*f->damage)
-		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, f->damage);
+	if (*r->facts->damage)
+		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, r->facts->damage);
 }
 
 static void head_weight(const struct fact_type *t, FILE *out)
@@ -46,17 +44,16 @@ static void head_weight(const struct fact_type *t, FILE *out)
 
 static void head_types(const struct report *r, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	char name[LAYOUT_TEXT];
 	const char *title = "samples";
 
-	for (uint32_t i = 0; i < f->type_count; i++) {
-		const struct fact_type *t = &f->types[i];
+	for (uint32_t i = 0; i < r->facts->type_count; i++) {
+		const struct fact_type *t = &r->facts->types[i];
 
 		if (!t->events)
 			continue;
 		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
-			layout_clean(name, facts_name(f, t->name)));
+			layout_clean(name, facts_name(r->facts, t->name)));
 		if (!r->counts)
 			head_weight(t, out);
 		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);
@@ -80,21 +77,20 @@ static void head_time(const struct report *r, FILE *out)
 
 static void head_processes(const struct report *r, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	char name[LAYOUT_TEXT], end[LAYOUT_TEXT];
 
-	for (uint32_t i = 0; i < f->process_count; i++) {
-		const struct fact_process *p = &f->processes[i];
+	for (uint32_t i = 0; i < r->facts->process_count; i++) {
+		const struct fact_process *p = &r->facts->processes[i];
 
-		if (i == 5 && f->process_count > 6 && !s->counters) {
+		if (i == 5 && r->facts->process_count > 6 && !s->counters) {
 			fprintf(out, "%-12s... and %u more (--by process)\n", "",
-				f->process_count - i);
+				r->facts->process_count - i);
 			return;
 		}
 		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes",
-			layout_clean(name, facts_name(f, p->name)),
-			layout_clean(end, facts_name(f, p->end)));
-		layout_name(out, facts_name(f, p->command_line), 60);
+			layout_clean(name, facts_name(r->facts, p->name)),
+			layout_clean(end, facts_name(r->facts, p->end)));
+		layout_name(out, facts_name(r->facts, p->command_line), 60);
 		fputc('\n', out);
 	}
 }
@@ -117,12 +113,11 @@ static void head_context(const struct report *r, FILE *out)
 /* Keys of labels, for --by and --where; tags have their tables. */
 static void head_labels(const struct report *r, FILE *out)
 {
-	const struct model *m = source_model(r->source);
 	const char *title = "labels      ";
 	char name[LAYOUT_TEXT];
 
 	for (uint32_t i = CONTEXT_TAGS; i < r->key_count; i++) {
-		const char *key = names_text(&m->keys, i);
+		const char *key = names_text(&r->model->keys, i);
 
 		if (*key_prefix(key))
 			continue;
@@ -139,19 +134,18 @@ static void head_labels(const struct report *r, FILE *out)
 static void details(const struct report *r, const struct aggregate *a, const struct row *row,
 		    char *text, size_t room)
 {
-	const struct model *m = source_model(r->source);
 	size_t used = 0;
 
 	*text = 0;
 	for (uint32_t i = row->common_count; i-- > 0 && used < room;) {
 		const struct context_item *c = &row->common[i];
-		const char *key = context_key_name(m, c->key);
+		const char *key = context_key_name(r->model, c->key);
 		int bytes;
 
 		if (c->value == row->id || (c->key == CONTEXT_SPAN && a->key.kind != KEY_SPAN))
 			continue;
 		bytes = snprintf(text + used, room - used, "  %s=%s", key,
-				 names_text(&m->names, c->value));
+				 names_text(&r->model->names, c->value));
 		used += bytes > 0 ? (size_t)bytes : 0;
 	}
 }
@@ -164,17 +158,16 @@ static int has_details(const struct aggregate *a)
 /* Is there a row that looks the same, for a line of another file of the same name? */
 static int has_double(const struct report *r, const struct aggregate *a, const struct row *row)
 {
-	const struct model *m = source_model(r->source);
-	const struct source_line *one = row->id ? model_line_at(m, row->id) : NULL;
+	const struct source_line *one = row->id ? model_line_at(r->model, row->id) : NULL;
 
 	for (uint32_t i = 0; i < a->count && one; i++) {
 		const struct source_line *other =
-			a->rows[i].id ? model_line_at(m, a->rows[i].id) : NULL;
+			a->rows[i].id ? model_line_at(r->model, a->rows[i].id) : NULL;
 
 		if (other && other->line == one->line && other->function == one->function &&
 		    other->file != one->file &&
-		    strcmp(key_base_name(names_text(&m->names, other->file)),
-			   key_base_name(names_text(&m->names, one->file))) == 0)
+		    strcmp(key_base_name(names_text(&r->model->names, other->file)),
+			   key_base_name(names_text(&r->model->names, one->file))) == 0)
 			return 1;
 	}
 	return 0;
@@ -182,11 +175,9 @@ static int has_double(const struct report *r, const struct aggregate *a, const s
 
 static char *text_row_name(const struct report *r, const struct aggregate *a, const struct row *row)
 {
-	const struct model *m = source_model(r->source);
-
 	if (a->key.kind == KEY_LINE && has_double(r, a, row))
-		return key_line_name(m, model_line_at(m, row->id), 1);
-	return key_name(&a->key, m, row->id);
+		return key_line_name(r->model, model_line_at(r->model, row->id), 1);
+	return key_name(&a->key, r->model, row->id);
 }
 
 static void print_name(const struct report *r, const struct aggregate *a, const struct row *row,
@@ -316,7 +307,6 @@ static void text_print_sums(const struct report *r, const struct text_style *s, 
 
 int report_text(struct report *r, const struct text_style *style, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	int rc = 0;
 
 	head_file(r, style, out);
@@ -325,13 +315,13 @@ int report_text(struct report *r, const struct text_style *style, FILE *out)
 	head_processes(r, style, out);
 	head_context(r, out);
 	head_labels(r, out);
-	text_account(f, style, out);
-	text_counters(f, style, out);
+	text_account(r->facts, style, out);
+	text_counters(r->facts, style, out);
 	if (r->has_tree)
 		rc = text_tree(r, style, out);
 	else
 		text_print_sums(r, style, out);
 	if (style->counters)
-		text_all_counters(f, style, out);
+		text_all_counters(r->facts, style, out);
 	return rc;
 }

@@ -18,8 +18,7 @@ struct walk {
 static void print_node(const struct walk *w, const struct tree_node *n)
 {
 	const struct report *r = w->r;
-	const struct model *m = source_model(r->source);
-	const char *name = names_text(&m->names, n->function);
+	const char *name = names_text(&r->model->names, n->function);
 	int used = layout_amount(w->out, &n->weight.total, &r->whole, w->has_errors);
 
 	used += fprintf(w->out, " ");

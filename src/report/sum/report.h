@@ -35,6 +35,8 @@ struct report_query {
 
 struct report {
 	struct source *source;
+	struct model *model; /* of the source */
+	const struct facts *facts;
 	const char *path;
 	struct where *wheres; /* [where_count], bound to the model of the source */
 	size_t where_count;
