@@ -8,27 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *name;
-	uint32_t context; /* what it is the value of; 0 = of no fixed key */
-} kinds[] = {
-	[KEY_FUNCTION] = {"function", 0},
-	[KEY_STACK] = {"stack", 0},
-	[KEY_SPAN] = {"span", CONTEXT_SPAN},
-	[KEY_ROOT] = {"root", CONTEXT_ROOT},
-	[KEY_TRACE] = {"trace", CONTEXT_TRACE},
-	[KEY_THREAD] = {"thread", 0},
-	[KEY_PROCESS] = {"process", 0},
-	[KEY_MODULE] = {"module", 0},
-	[KEY_LINE] = {"line", 0},
-	[KEY_STATE] = {"state", 0},
-	[KEY_COROUTINE] = {"coroutine", CONTEXT_COROUTINE},
-	[KEY_SITE] = {"site", 0},
-	[KEY_TAG] = {"tag:NAME", 0},
-	[KEY_LABEL] = {"label:KEY", 0},
+static const char *const kinds[] = {
+	[KEY_FUNCTION] = "function", [KEY_STACK] = "stack",         [KEY_SPAN] = "span",
+	[KEY_ROOT] = "root",         [KEY_TRACE] = "trace",         [KEY_THREAD] = "thread",
+	[KEY_PROCESS] = "process",   [KEY_MODULE] = "module",       [KEY_LINE] = "line",
+	[KEY_STATE] = "state",       [KEY_COROUTINE] = "coroutine", [KEY_SITE] = "site",
+	[KEY_TAG] = "tag:NAME",      [KEY_LABEL] = "label:KEY",
 };
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
+
+/* What of a context they are the values of; 0 = of no fixed key. */
+static const uint32_t contexts[KIND_COUNT] = {[KEY_SPAN] = CONTEXT_SPAN,
+					      [KEY_ROOT] = CONTEXT_ROOT,
+					      [KEY_TRACE] = CONTEXT_TRACE,
+					      [KEY_COROUTINE] = CONTEXT_COROUTINE};
 
 const char *key_choices(enum key_kind but)
 {
@@ -40,7 +34,7 @@ const char *key_choices(enum key_kind but)
 			continue;
 		if (choices[0])
 			strcat(choices, ", ");
-		strcat(choices, kinds[i].name);
+		strcat(choices, kinds[i]);
 	}
 	return choices;
 }
@@ -73,9 +67,9 @@ int key_parse(struct key *k, const char *text)
 		return *key_bare(text) ? 0 : -EINVAL;
 	}
 	for (size_t i = 0; i < KEY_TAG; i++) {
-		if (strcmp(text, kinds[i].name) == 0) {
+		if (strcmp(text, kinds[i]) == 0) {
 			k->kind = (enum key_kind)i;
-			k->tag = kinds[i].context;
+			k->tag = contexts[i];
 			return 0;
 		}
 	}
