@@ -147,19 +147,19 @@ const char *output_temporary(const struct output *o)
 	return o->temporary;
 }
 
-static int output_write_all(struct output *o, const char *data, size_t bytes)
+size_t fd_write_all(int fd, const void *data, size_t bytes, int *error)
 {
-	while (bytes && !o->error) {
-		ssize_t n = write(o->fd, data, bytes);
+	size_t done = 0;
+
+	while (done < bytes && !*error) {
+		ssize_t n = write(fd, (const char *)data + done, bytes - done);
 
 		if (n < 0 && errno != EINTR)
-			o->error = -errno;
-		if (n <= 0)
-			continue;
-		data += n;
-		bytes -= (size_t)n;
+			*error = -errno;
+		else if (n > 0)
+			done += (size_t)n;
 	}
-	return o->error;
+	return done;
 }
 
 int output_flush(struct output *o)
@@ -167,15 +167,18 @@ int output_flush(struct output *o)
 	size_t bytes = o->used;
 
 	o->used = 0;
-	return output_write_all(o, o->buffer, bytes);
+	fd_write_all(o->fd, o->buffer, bytes, &o->error);
+	return o->error;
 }
 
 int output_write(struct output *o, const void *data, size_t bytes)
 {
 	if (bytes > BUFFER_BYTES - o->used && output_flush(o))
 		return o->error;
-	if (bytes > BUFFER_BYTES)
-		return output_write_all(o, data, bytes);
+	if (bytes > BUFFER_BYTES) {
+		fd_write_all(o->fd, data, bytes, &o->error);
+		return o->error;
+	}
 	memcpy(o->buffer + o->used, data, bytes);
 	o->used += bytes;
 	return o->error;

@@ -30,4 +30,8 @@ void output_abandon(struct output *o);
  * async-signal-safe, and the outputs must not be used any more. */
 void output_abandon_all(void);
 
+/* To a descriptor, through short writes and signals, unless *error is set, which the first -errno
+ * sets: how many bytes were written. */
+size_t fd_write_all(int fd, const void *data, size_t bytes, int *error);
+
 #endif

@@ -3,8 +3,7 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "cli/frame/term.h"
-#include "report/annotate/annotate_view.h"
+#include "report/annotate/annotate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,17 +46,6 @@ static void free_places(struct source_places *places)
 	free((void *)(uintptr_t)places->directories);
 }
 
-static void set_view(const struct cli_args *args, struct annotate_view *v)
-{
-	v->disassemble = cli_flag(args, "disassemble");
-	v->columns = term_is(stdout) ? term_columns(stdout) : 0;
-	v->bold = term_colour(stdout, TERM_BOLD);
-	v->dim = term_colour(stdout, TERM_DIM);
-	v->hot = term_colour(stdout, TERM_RED);
-	v->warm = term_colour(stdout, TERM_YELLOW);
-	v->plain = term_colour(stdout, TERM_PLAIN);
-}
-
 static int unknown_function(const struct annotate *a, const char *wanted)
 {
 	const char *near[NEAREST_MAX];
@@ -65,10 +53,10 @@ static int unknown_function(const struct annotate *a, const char *wanted)
 	char list[1024] = "";
 	size_t used = 0;
 
-	if (!a->samples && a->read)
+	if (!a->whole.samples && a->read)
 		return cli_error("%s: none of %llu samples is selected by --where", a->path,
 				 (unsigned long long)a->read);
-	if (!a->samples)
+	if (!a->whole.samples)
 		return cli_error("%s: no samples", a->path);
 	for (size_t i = 0; i < count && used < sizeof(list); i++) {
 		int n = snprintf(list + used, sizeof(list) - used, "%s'%s'",
@@ -83,20 +71,20 @@ static int unknown_function(const struct annotate *a, const char *wanted)
 static int several_functions(const struct annotate *a, const char *wanted)
 {
 	cli_error("%u functions match '%s'; name one, or give --where module=MODULE:",
-		  a->function_count, wanted);
-	for (size_t i = 0; i < a->function_count && i < LISTED_MAX; i++) {
+		  a->functions.count, wanted);
+	for (size_t i = 0; i < a->functions.count && i < LISTED_MAX; i++) {
 		fprintf(stderr, "  %9llu samples  ",
-			(unsigned long long)a->functions[i].weight.samples);
-		annotate_print_function(a, &a->functions[i], stderr);
+			(unsigned long long)a->functions.item[i].weight.total.samples);
+		annotate_print_function(a, &a->functions.item[i], stderr);
 		fputc('\n', stderr);
 	}
-	if (a->function_count > LISTED_MAX)
-		fprintf(stderr, "  ... and %u more\n", a->function_count - LISTED_MAX);
+	if (a->functions.count > LISTED_MAX)
+		fprintf(stderr, "  ... and %u more\n", a->functions.count - LISTED_MAX);
 	return CLI_FAILED;
 }
 
 /* --where module=M selects samples with M anywhere on the stack; here it names the function's. */
-static int cmd_annotate_in_module(const struct annotate *a, const struct annotate_function *f)
+static int cmd_annotate_in_module(const struct annotate *a, const struct annotate_place *f)
 {
 	const struct model *m = source_model(a->source);
 
@@ -111,10 +99,10 @@ static void keep_module(struct annotate *a)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < a->function_count; i++)
-		if (cmd_annotate_in_module(a, &a->functions[i]))
-			a->functions[kept++] = a->functions[i];
-	a->function_count = kept;
+	for (uint32_t i = 0; i < a->functions.count; i++)
+		if (cmd_annotate_in_module(a, &a->functions.item[i]))
+			a->functions.item[kept++] = a->functions.item[i];
+	a->functions.count = kept;
 }
 
 static int cmd_annotate_print(const struct cli_args *args, const struct annotate *a,
@@ -123,15 +111,15 @@ static int cmd_annotate_print(const struct cli_args *args, const struct annotate
 	int rc;
 
 	errno = 0;
-	rc = cli_flag(args, "json") ? annotate_json(a, &a->functions[0], view, stdout)
-				    : annotate_text(a, &a->functions[0], view, stdout);
+	rc = cli_flag(args, "json") ? annotate_json(a, &a->functions.item[0], view, stdout)
+				    : annotate_text(a, &a->functions.item[0], view, stdout);
 	if (fflush(stdout) || ferror(stdout))
 		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
 	if (rc == -ENOENT)
 		return cli_error(
 			"%s: no %s of '%s' to show", a->path,
 			view->disassemble ? "code" : "source or code",
-			names_text(&source_model(a->source)->names, a->functions[0].function));
+			names_text(&source_model(a->source)->names, a->functions.item[0].function));
 	return rc ? cli_error("%s: %s", a->path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -148,9 +136,9 @@ static int annotate(const struct cli_args *args, const struct annotate_query *q,
 	for (size_t i = 0; i < a->where_count; i++)
 		recording_warn(a->path, &a->wheres[i].key, source_model(a->source));
 	keep_module(a);
-	if (a->function_count == 0)
+	if (a->functions.count == 0)
 		status = unknown_function(a, q->function);
-	else if (a->function_count > 1)
+	else if (a->functions.count > 1)
 		status = several_functions(a, q->function);
 	else
 		status = cmd_annotate_print(args, a, view);
@@ -172,7 +160,8 @@ static int run(const struct cli_args *args)
 		q.path = RECORDING_FILE;
 	q.events = cli_text(args, "event");
 	q.no_inlines = cli_flag(args, "no-inlines");
-	set_view(args, &view);
+	view.disassemble = cli_flag(args, "disassemble");
+	view.style = terminal_style();
 	if (!status)
 		status = annotate(args, &q, &view);
 	recording_wheres_free(q.wheres, q.where_count);

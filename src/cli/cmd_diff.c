@@ -12,7 +12,7 @@
 
 static int cmd_diff_print(const struct cli_args *args, const struct diff *d)
 {
-	struct table_style style = table_style_of(args, TOP);
+	struct text_style style = table_style_of(args, TOP);
 	int rc;
 
 	errno = 0;

@@ -3,7 +3,6 @@
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
-#include "cli/frame/term.h"
 #include "report/sum/report.h"
 
 #include <errno.h>
@@ -13,26 +12,15 @@
 #define TOP_OVERVIEW 10
 #define TOP_TABLE 40
 
-static void set_style(const struct cli_args *args, struct report_style *s)
-{
-	uint64_t fallback = cli_given(args, "by") ? TOP_TABLE : TOP_OVERVIEW;
-
-	s->top_given = cli_given(args, "top");
-	s->top = s->top_given ? cli_number(args, "top") : fallback;
-	s->counters = cli_flag(args, "counters");
-	s->columns = term_is(stdout) ? term_columns(stdout) : 0;
-	s->bold = term_colour(stdout, TERM_BOLD);
-	s->dim = term_colour(stdout, TERM_DIM);
-	s->warn = term_colour(stdout, TERM_YELLOW);
-	s->plain = term_colour(stdout, TERM_PLAIN);
-}
-
 static int cmd_report_print(const struct cli_args *args, struct report *r)
 {
-	struct report_style style;
+	uint64_t top = cli_given(args, "by") ? TOP_TABLE : TOP_OVERVIEW;
+	struct text_style style = terminal_style();
 	int rc;
 
-	set_style(args, &style);
+	style.top_given = cli_given(args, "top");
+	style.top = style.top_given ? cli_number(args, "top") : top;
+	style.counters = cli_flag(args, "counters");
 	errno = 0;
 	rc = cli_flag(args, "json") ? report_json(r, style.top_given ? style.top : 0, stdout)
 				    : report_text(r, &style, stdout);
@@ -48,7 +36,7 @@ static int cmd_report_verdict(const struct report *r)
 
 	if (*f->damage)
 		return cli_error("%s: %s; shown is what is whole", r->path, f->damage);
-	if (r->samples)
+	if (r->whole.samples)
 		return CLI_DONE;
 	if (r->read)
 		return cli_error("%s: none of %llu samples is selected by --where", r->path,

@@ -21,7 +21,7 @@ static void cmd_view_list(void)
 
 static int cmd_view_print(const struct cli_args *args, const struct view_run *v)
 {
-	struct table_style style = table_style_of(args, TOP);
+	struct text_style style = table_style_of(args, TOP);
 	int rc;
 
 	errno = 0;

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/text/json_write.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -135,26 +136,10 @@ static uint64_t lines_of(const char *data, size_t bytes)
 	return lines;
 }
 
-/* How many bytes were written, all but for an error. */
-static size_t jsonl_write(int fd, const char *data, size_t bytes, int *error)
-{
-	size_t done = 0;
-
-	while (done < bytes && !*error) {
-		ssize_t n = write(fd, data + done, bytes - done);
-
-		if (n < 0 && errno != EINTR)
-			*error = -errno;
-		else if (n > 0)
-			done += (size_t)n;
-	}
-	return done;
-}
-
 static int jsonl_flush(struct export_job *x)
 {
 	struct jsonl *s = x->state;
-	size_t done = jsonl_write(s->fd, s->text.data, s->text.used, &s->error);
+	size_t done = fd_write_all(s->fd, s->text.data, s->text.used, &s->error);
 
 	s->written += done;
 	s->lines += lines_of(s->text.data, done);
@@ -165,15 +150,6 @@ static int jsonl_flush(struct export_job *x)
 }
 
 /* ---- a line */
-
-static void jsonl_put_address(struct json_writer *w, uint64_t address)
-{
-	uint8_t bytes[8];
-
-	for (int i = 0; i < 8; i++)
-		bytes[i] = (uint8_t)(address >> (56 - 8 * i));
-	json_write_hex(w, "addr", "0x", bytes, sizeof(bytes));
-}
 
 /* As the W3C's traceparent has it. */
 static void jsonl_put_context(struct json_writer *w, const struct weft_ctp_context_prefix *context)
@@ -224,6 +200,7 @@ static int jsonl_event(struct export_job *x, const struct coro_event *e)
 {
 	struct jsonl *s = x->state;
 	struct json_writer w = jsonl_writer(&s->text);
+	uint64_t address = htobe64(e->addr);
 
 	if (s->text.used > BUFFER_BYTES - LINE_BYTES && jsonl_flush(x))
 		return s->error;
@@ -231,7 +208,7 @@ static int jsonl_event(struct export_job *x, const struct coro_event *e)
 	json_write_object(&w, NULL);
 	json_write_uint(&w, "probe_id", e->probe_id);
 	json_write_uint(&w, "tid", e->tid);
-	jsonl_put_address(&w, e->addr);
+	json_write_hex(&w, "addr", "0x", (const uint8_t *)&address, sizeof(address));
 	json_write_uint(&w, "seq", e->seq);
 	json_write_bool(&w, "is_active", e->is_active);
 	json_write_uint(&w, "ts", e->ts);
@@ -251,7 +228,7 @@ static int jsonl_rewrite(const struct jsonl *s, off_t at, const char *data, size
 
 	if (ftruncate(s->fd, at) || lseek(s->fd, at, SEEK_SET) != at)
 		return -errno;
-	jsonl_write(s->fd, data, bytes, &rc);
+	fd_write_all(s->fd, data, bytes, &rc);
 	return rc;
 }
 
@@ -286,14 +263,12 @@ static int jsonl_end(struct export_job *x)
 static int jsonl_death(struct export_job *x, const struct coro_death *death)
 {
 	struct jsonl *s = x->state;
-	struct coro_death *grown =
-		array_grown(s->died, s->died_count + 1, &s->died_room, sizeof(*grown));
+	struct coro_death *added =
+		array_add(&s->died, &s->died_count, &s->died_room, sizeof(*added));
 
-	if (!grown)
-		return -ENOMEM;
-	s->died = grown;
-	grown[s->died_count++] = *death;
-	return 0;
+	if (added)
+		*added = *death;
+	return added ? 0 : -ENOMEM;
 }
 
 /* A trace that was cut is a trace: it stays. */

@@ -60,37 +60,23 @@ static const char *tag_or_label(const struct model *m, const char *name)
 	return bare != name && names_find(&m->keys, bare) ? name : bare;
 }
 
+static const char *const id_labels[CONTEXT_TAGS] = {
+	[CONTEXT_SPAN] = "span_id",
+	[CONTEXT_ROOT] = "root_span_id",
+	[CONTEXT_TRACE] = "trace_id",
+	[CONTEXT_COROUTINE] = "coroutine",
+};
+
 static const char *context_label(const struct model *m, uint32_t key)
 {
-	switch (key) {
-	case CONTEXT_SPAN:
-		return "span_id";
-	case CONTEXT_ROOT:
-		return "root_span_id";
-	case CONTEXT_TRACE:
-		return "trace_id";
-	case CONTEXT_COROUTINE:
-		return "coroutine";
-	default:
-		return tag_or_label(m, names_text(&m->keys, key));
-	}
+	return key < CONTEXT_TAGS ? id_labels[key] : tag_or_label(m, names_text(&m->keys, key));
 }
 
 static const char *key_label(const struct key *k)
 {
-	switch (k->kind) {
-	case KEY_SPAN:
-		return "span_id";
-	case KEY_ROOT:
-		return "root_span_id";
-	case KEY_TRACE:
-		return "trace_id";
-	case KEY_TAG:
-	case KEY_LABEL:
-		return key_bare(k->text);
-	default:
-		return k->text;
-	}
+	const char *bare = key_bare(k->text);
+
+	return bare == k->text && k->tag ? id_labels[k->tag] : bare;
 }
 
 static int is_innermost(const struct context *c, uint32_t index)

@@ -7,7 +7,9 @@
 #include "export/pprof.h"
 
 #include "base/map.h"
+#include "jfr/common/arena.h"
 #include "profile.pb-c.h"
+#include "report/read/types.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,39 +36,30 @@ struct numbers {
 	size_t count;
 };
 
-struct block {
-	_Alignas(16) struct block *next;
-};
-
 struct message {
-	const struct export_job *x;
 	struct pprof *p;
+	const struct model *model;
+	const struct facts *facts;
 	struct map *functions; /* name and file */
 	struct map *mappings;  /* module */
 	struct map *pairs;     /* label: key and value */
 	/* Code of one address as a reader sees it: the mapping, then function and line each of
 	 * those that were inlined, innermost first, and of what they were inlined into. */
 	struct map *places;
-	struct block *blocks;
+	struct arena memory;
 	Profile profile;
 	ValueType value_type[VALUES], *value_types[VALUES], period_type;
 	/* Of each stack of the model, once it is used: its places, leaf first. */
 	uint64_t **stack_ids;
 	uint32_t *stack_places;
-	uint32_t *scratch; /* of a place */
+	uint32_t scratch[1 + 2 * STACK_FRAMES_MAX]; /* of a place */
 	int has_time;
 };
 
 /* Zeros, freed with the message; NULL: out of memory. */
 static void *message_alloc(struct message *w, size_t count, size_t each)
 {
-	struct block *block = calloc(1, sizeof(*block) + count * each);
-
-	if (!block)
-		return NULL;
-	block->next = w->blocks;
-	w->blocks = block;
-	return block + 1;
+	return arena_zalloc(&w->memory, count * each);
 }
 
 /* Messages of a kind, empty, as the message that has them wants them; NULL: out of memory. */
@@ -140,16 +133,14 @@ static int is_module(const struct model *m, uint32_t name)
 /* Readers take the first mapping for the program's own: that of the first process. */
 static int map_program(struct message *w)
 {
-	const struct model *m = source_model(w->x->source);
-	const struct facts *f = source_facts(w->x->source);
-	const char *command =
-		f->process_count ? names_text(&m->names, f->processes[0].command_line) : "";
+	const struct facts *f = w->facts;
+	const char *command = f->process_count ? facts_name(f, f->processes[0].command_line) : "";
 	char path[256];
 	uint32_t name;
 
 	snprintf(path, sizeof(path), "%.*s", (int)strcspn(command, " "), command);
-	name = names_find(&m->names, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
-	if (!name || !is_module(m, name))
+	name = names_find(&w->model->names, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+	if (!name || !is_module(w->model, name))
 		return 0;
 	return message_number(w->mappings, &name, 1) ? 0 : -ENOMEM;
 }
@@ -182,16 +173,6 @@ static uint64_t *stack_locations(struct message *w, uint32_t id, const struct st
 	}
 	w->stack_places[id] = count;
 	return ids;
-}
-
-static uint32_t longest_stack(const struct model *m)
-{
-	uint32_t most = 0;
-
-	for (uint32_t id = 1; id < m->stack_count; id++)
-		if (m->stacks[id].count > most)
-			most = m->stacks[id].count;
-	return most;
 }
 
 /* The labels of all groups, group by group; equal ones are one message. */
@@ -227,25 +208,22 @@ static int message_sample(struct message *w, Sample *s, uint32_t stack, const st
 	s->n_value = w->has_time ? VALUES : 1;
 	s->value[0] = (int64_t)sum->samples;
 	s->value[1] = sum->ns > INT64_MAX ? INT64_MAX : (int64_t)sum->ns;
-	s->location_id =
-		stack_locations(w, stack, model_stack_at(source_model(w->x->source), stack));
+	s->location_id = stack_locations(w, stack, model_stack_at(w->model, stack));
 	s->n_location_id = w->stack_places[stack];
 	return s->location_id ? 0 : -ENOMEM;
 }
 
 static int make_samples(struct message *w)
 {
-	const struct model *m = source_model(w->x->source);
 	const struct numbers *groups = message_things(w, w->p->groups);
 	size_t count = map_count(w->p->groups);
 	Sample **samples = message_list(w, &perftools__profiles__sample__descriptor, count);
 	int64_t *values = message_alloc(w, count, VALUES * sizeof(*values));
 	Label **labels = groups ? message_labels(w, groups) : NULL;
 
-	w->stack_ids = message_alloc(w, m->stack_count, sizeof(*w->stack_ids));
-	w->stack_places = message_alloc(w, m->stack_count, sizeof(*w->stack_places));
-	w->scratch = message_alloc(w, 1 + 2 * (size_t)longest_stack(m), sizeof(*w->scratch));
-	if (!samples || !values || !labels || !w->stack_ids || !w->stack_places || !w->scratch)
+	w->stack_ids = message_alloc(w, w->model->stack_count, sizeof(*w->stack_ids));
+	w->stack_places = message_alloc(w, w->model->stack_count, sizeof(*w->stack_places));
+	if (!samples || !values || !labels || !w->stack_ids || !w->stack_places)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		samples[i]->value = values + i * VALUES;
@@ -265,7 +243,7 @@ static int make_samples(struct message *w)
 
 static uint32_t pprof_message_string_of(struct message *w, uint32_t name, const char *otherwise)
 {
-	const char *text = names_text(&source_model(w->x->source)->names, name);
+	const char *text = names_text(&w->model->names, name);
 
 	return names_id(&w->p->strings, *text ? text : otherwise);
 }
@@ -293,11 +271,9 @@ static int make_functions(struct message *w)
 /* The file of a module; the first where several had its name. NULL: not told. */
 static const struct fact_module *pprof_message_file_of(const struct message *w, uint32_t module)
 {
-	const struct facts *f = source_facts(w->x->source);
-
-	for (uint32_t i = 0; i < f->module_count; i++)
-		if (f->modules[i].name == module && f->modules[i].path)
-			return &f->modules[i];
+	for (uint32_t i = 0; i < w->facts->module_count; i++)
+		if (w->facts->modules[i].name == module && w->facts->modules[i].path)
+			return &w->facts->modules[i];
 	return NULL;
 }
 
@@ -366,17 +342,17 @@ static void pprof_message_set_type(struct message *w, ValueType *v, const char *
 /* Time is "cpu" unless all that was counted was wall-clock samples. */
 static const char *set_period(struct message *w)
 {
-	const struct facts *f = source_facts(w->x->source);
-	const struct model *m = source_model(w->x->source);
+	const struct sample_type *type;
 	const char *time = "wall";
 	uint64_t period_ns = 0;
 
-	for (uint32_t i = 0; i < f->type_count; i++) {
-		const struct fact_type *t = &f->types[i];
+	for (uint32_t i = 0; i < w->facts->type_count; i++) {
+		const struct fact_type *t = &w->facts->types[i];
 
 		if (!t->counted || !t->events)
 			continue;
-		if (source_type_is_cpu(names_text(&m->names, t->name)))
+		type = sample_type_find(facts_name(w->facts, t->name));
+		if (type && type->clock == SAMPLE_CPU)
 			time = "cpu";
 		if (!period_ns)
 			period_ns = t->period_ns;
@@ -388,11 +364,10 @@ static const char *set_period(struct message *w)
 
 static void make_head(struct message *w)
 {
-	const struct facts *f = source_facts(w->x->source);
 	const char *time = set_period(w);
 
-	w->profile.time_nanos = f->start_ns;
-	w->profile.duration_nanos = f->end_ns > f->start_ns ? f->end_ns - f->start_ns : 0;
+	w->profile.time_nanos = w->facts->start_ns;
+	w->profile.duration_nanos = (int64_t)facts_duration(w->facts);
 	pprof_message_set_type(w, &w->value_type[0], "samples", "count");
 	pprof_message_set_type(w, &w->value_type[1], time, "nanoseconds");
 	for (int i = 0; i < VALUES; i++)
@@ -430,12 +405,7 @@ static void message_free(struct message *w)
 	map_free(w->mappings);
 	map_free(w->pairs);
 	map_free(w->places);
-	while (w->blocks) {
-		struct block *block = w->blocks;
-
-		w->blocks = block->next;
-		free(block);
-	}
+	arena_free(&w->memory);
 }
 
 static int gzip_write(struct output *o, z_stream *z)
@@ -471,7 +441,8 @@ static int gzip_message(struct output *o, const ProtobufCMessage *message)
 
 int pprof_end(struct export_job *x)
 {
-	struct message w = {.x = x, .p = x->state};
+	struct message w = {
+		.p = x->state, .model = source_model(x->source), .facts = source_facts(x->source)};
 	int rc;
 
 	perftools__profiles__profile__init(&w.profile);

@@ -9,9 +9,8 @@ static int samples_each(const struct sample *s, void *arg)
 {
 	struct export_job *x = arg;
 
-	for (size_t i = 0; i < x->where_count; i++)
-		if (!where_holds(&x->wheres[i], source_model(x->source), s))
-			return 0;
+	if (!where_all_hold(x->wheres, x->where_count, source_model(x->source), s))
+		return 0;
 	x->samples++;
 	return x->format->ops->sample(x, s);
 }
@@ -37,7 +36,7 @@ int export_samples(struct export_job *x, const char *path)
 	x->state = calloc(1, ops->state_bytes);
 	rc = x->state ? ops->begin(x) : -ENOMEM;
 	if (!rc)
-		rc = source_read(x->source, samples_each, x);
+		rc = source_read(x->source, SAMPLE_COUNTED, samples_each, x);
 	if (!rc)
 		rc = ops->end(x);
 	if (!rc)

@@ -26,17 +26,30 @@ static int64_t saturated(wide ns)
 	return ns < INT64_MIN + 1 ? INT64_MIN + 1 : (int64_t)ns;
 }
 
+static wide distance(wide a, wide b)
+{
+	return a > b ? a - b : b - a;
+}
+
+int common_time_agrees(const struct common_time *t, const struct weft_jfr_chunk_view *chunk,
+		       int64_t off_ns, int64_t part)
+{
+	wide ns = ns_of(t, chunk->start_ticks);
+
+	return t->ticks_per_second == chunk->ticks_per_second &&
+	       distance(ns, chunk->start_ns) <=
+		       off_ns + (part ? distance(ns, t->start_ns) / part : 0);
+}
+
+void common_time_set(struct common_time *t, const struct weft_jfr_chunk_view *chunk)
+{
+	*t = (struct common_time){chunk->start_ns, chunk->start_ticks, chunk->ticks_per_second};
+}
+
 void common_time_enter(struct common_time *t, const struct weft_jfr_chunk_view *chunk)
 {
-	wide since, off;
-
-	if (t->ticks_per_second == chunk->ticks_per_second) {
-		since = ns_of(t, chunk->start_ticks) - t->start_ns;
-		off = t->start_ns + since - chunk->start_ns;
-		if ((off < 0 ? -off : off) <= OFF_NS + (since < 0 ? -since : since) / OFF_PART)
-			return;
-	}
-	*t = (struct common_time){chunk->start_ns, chunk->start_ticks, chunk->ticks_per_second};
+	if (!common_time_agrees(t, chunk, OFF_NS, OFF_PART))
+		common_time_set(t, chunk);
 }
 
 int64_t common_time_start(const struct common_time *t, const struct weft_jfr_event_view *e)

@@ -17,6 +17,11 @@ struct common_time { /* starts as zeros */
 	int64_t start_ns, start_ticks, ticks_per_second;
 };
 
+/* Is the chunk's clock no more than @off_ns, and one @part of the time between them, from this one?
+ * @part 0: no part of it. */
+int common_time_agrees(const struct common_time *t, const struct weft_jfr_chunk_view *chunk,
+		       int64_t off_ns, int64_t part);
+void common_time_set(struct common_time *t, const struct weft_jfr_chunk_view *chunk);
 /* Before the events of a chunk, in the order of the file. */
 void common_time_enter(struct common_time *t, const struct weft_jfr_chunk_view *chunk);
 /* When an event of that chunk started and ended; saturate. */

@@ -165,3 +165,12 @@ size_t decimal_fixed(char out[DECIMAL_ROOM], double value, int places)
 	*to = 0;
 	return (size_t)(to - out);
 }
+
+int64_t decimal_cast(double value)
+{
+	if (value >= 9223372036854775807.0)
+		return INT64_MAX;
+	if (value <= -9223372036854775808.0)
+		return INT64_MIN;
+	return (int64_t)value;
+}

@@ -8,6 +8,7 @@
 #define WEFT_PRINT_DECIMAL_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define DECIMAL_ROOM 400 /* for any number, and its NUL */
 
@@ -15,5 +16,7 @@
 size_t decimal_shortest(char out[DECIMAL_ROOM], double value, int is_float);
 /* String.format("%.Nf"), N from 0 to 20. Returns the length. */
 size_t decimal_fixed(char out[DECIMAL_ROOM], double value, int places);
+/* As Java casts: towards zero, and to the nearest that there is. */
+int64_t decimal_cast(double value);
 
 #endif

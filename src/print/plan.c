@@ -2,20 +2,18 @@
 /* Plans are made when a class is first met, and kept by its address. */
 #include "print/plan.h"
 
-#include "base/hash.h"
+#include "base/map.h"
 #include "jfr/read/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
-
-#define BUCKETS 1024 /* a JDK has some 200 classes */
 
 struct plan_table {
 	plan_key *key;
 	int (*is_wanted)(const struct weft_jfr_class *class, void *arg);
 	void *arg;
 	struct sink scratch;
-	struct plan *bucket[BUCKETS];
+	struct map *plans; /* address of a class -> address of its plan */
 };
 
 struct plan_table *plan_table_new(plan_key *key,
@@ -24,18 +22,22 @@ struct plan_table *plan_table_new(plan_key *key,
 {
 	struct plan_table *t = calloc(1, sizeof(*t));
 
-	if (!t || sink_open(&t->scratch, NULL)) {
-		free(t);
+	if (!t)
 		return NULL;
-	}
-	t->key = key;
-	t->is_wanted = is_wanted;
-	t->arg = arg;
-	return t;
+	*t = (struct plan_table){
+		.key = key, .is_wanted = is_wanted, .arg = arg, .plans = map_new()};
+	if (t->plans && !sink_open(&t->scratch, NULL))
+		return t;
+	plan_table_free(t);
+	return NULL;
 }
 
-static void free_plan(struct plan *p)
+static void free_plan(void *plan)
 {
+	struct plan *p = plan;
+
+	if (!p)
+		return;
 	for (size_t i = 0; i < p->count; i++)
 		free((void *)(uintptr_t)p->fields[i].key);
 	free(p->fields);
@@ -46,14 +48,7 @@ void plan_table_free(struct plan_table *t)
 {
 	if (!t)
 		return;
-	for (size_t i = 0; i < BUCKETS; i++) {
-		while (t->bucket[i]) {
-			struct plan *p = t->bucket[i];
-
-			t->bucket[i] = p->next;
-			free_plan(p);
-		}
-	}
+	map_free_values(t->plans, free_plan);
 	sink_close(&t->scratch);
 	free(t);
 }
@@ -232,17 +227,11 @@ static struct plan *make_plan(struct plan_table *t, const struct weft_jfr_class 
 
 struct plan *plan_of(struct plan_table *t, const struct weft_jfr_class *class)
 {
-	struct plan **bucket = &t->bucket[hash_mix((uint64_t)(uintptr_t) class) % BUCKETS], *p;
+	uint64_t *place = map_put(t->plans, &class, sizeof(void *), NULL);
 
-	for (p = *bucket; p; p = p->next)
-		if (p->class == class)
-			return p;
-	p = make_plan(t, class);
-	if (!p)
-		return NULL;
-	p->next = *bucket;
-	*bucket = p;
-	return p;
+	if (place && !*place)
+		*place = (uintptr_t)make_plan(t, class);
+	return place ? (struct plan *)(uintptr_t)*place : NULL;
 }
 
 struct plan *plan_below(struct plan_table *t, struct plan_field *f)

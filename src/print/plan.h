@@ -54,7 +54,7 @@ struct plan_field {
 	enum plan_kind kind;
 	enum plan_meaning meaning;
 	enum time_unit unit;
-	enum amount amount;
+	enum amount_unit amount;
 	uint8_t is_contextual;
 	uint8_t is_own; /* not the event's times, thread or stack */
 };
@@ -68,7 +68,6 @@ struct plan {
 	int is_contextual;           /* events of it are context for others */
 	int is_wanted;               /* set by who made the table */
 	const char *simple;          /* its name without package */
-	struct plan *next;           /* of its bucket */
 };
 
 struct plan_table;

@@ -23,14 +23,6 @@
 #define CLOCK_OFF_NS 1000000
 #define MOST_CONTEXTS 256 /* open at once around one event; of more the innermost */
 
-__extension__ typedef __int128 wide;
-
-/* Converts ticks into times. */
-struct clock {
-	const struct weft_jfr_class *const *classes; /* of the chunk it is from; NULL = none yet */
-	int64_t start_ns, start_ticks, ticks_per_second;
-};
-
 struct batch_entry {
 	int64_t end_ticks;
 	uint64_t offset;
@@ -57,8 +49,9 @@ struct printer {
 	struct sink scratch; /* a context while it is written */
 	struct arena texts;  /* contexts as written, of the chunk */
 	uint64_t chunk;
-	struct clock clock;        /* for the eye */
-	struct common_time common; /* for contexts */
+	struct common_time clock;                    /* for the eye */
+	const struct weft_jfr_class *const *classes; /* of the chunk that it is from */
+	struct common_time common;                   /* for contexts */
 	int64_t last_ticks;
 	int is_open; /* events of the chunk were read already */
 	char error[192];
@@ -119,24 +112,13 @@ const char *printer_error(const struct printer *p)
 static void set_clock(struct printer *p)
 {
 	struct weft_jfr_chunk_view *chunk = &p->walk.chunk;
-	struct clock *clock = &p->clock;
-	const struct weft_jfr_class *const *classes;
-	wide off;
+	const struct weft_jfr_class *const *before = p->classes;
 
-	weft_jfr_classes(p->reader, &classes);
-	if (clock->classes == classes && clock->ticks_per_second == chunk->ticks_per_second &&
-	    chunk->ticks_per_second > 0) {
-		off = (wide)chunk->start_ticks - clock->start_ticks;
-		off = clock->start_ns + off * 1000000000 / clock->ticks_per_second;
-		off -= chunk->start_ns;
-		if (off < CLOCK_OFF_NS && off > -CLOCK_OFF_NS) {
-			chunk->start_ns = clock->start_ns;
-			chunk->start_ticks = clock->start_ticks;
-			return;
-		}
-	}
-	*clock = (struct clock){classes, chunk->start_ns, chunk->start_ticks,
-				chunk->ticks_per_second};
+	weft_jfr_classes(p->reader, &p->classes);
+	if (p->classes != before || !common_time_agrees(&p->clock, chunk, CLOCK_OFF_NS - 1, 0))
+		common_time_set(&p->clock, chunk);
+	chunk->start_ns = p->clock.start_ns;
+	chunk->start_ticks = p->clock.start_ticks;
 }
 
 static int is_same_chunk(const struct printer *p, uint64_t chunk)
@@ -190,15 +172,13 @@ static int add_context(struct printer *p, const struct plan *plan,
 
 static int batch_add(struct batch *b, int64_t end_ticks, uint64_t offset)
 {
-	struct batch_entry *bigger =
-		array_grown(b->entries, b->count + 1, &b->room, sizeof(*bigger));
+	struct batch_entry *e = array_add(&b->entries, &b->count, &b->room, sizeof(*e));
 
-	if (!bigger)
+	if (!e)
 		return -ENOMEM;
-	b->entries = bigger;
-	if (b->count && end_ticks < bigger[b->count - 1].end_ticks)
+	if (b->count > 1 && end_ticks < e[-1].end_ticks)
 		b->is_sorted = 0;
-	bigger[b->count++] = (struct batch_entry){end_ticks, offset};
+	*e = (struct batch_entry){end_ticks, offset};
 	return 0;
 }
 
@@ -451,7 +431,8 @@ static int start_reading(struct printer *p, struct weft_jfr_reader *r,
 {
 	p->reader = r;
 	p->is_open = 0;
-	p->clock = (struct clock){0};
+	p->clock = (struct common_time){0};
+	p->classes = NULL;
 	p->common = (struct common_time){0};
 	plan_table_free(p->plans);
 	p->plans = plan_table_new(p->options->form->key, is_wanted, p);

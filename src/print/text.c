@@ -59,11 +59,7 @@ static void put_percentage(struct walk *w, const struct weft_jfr_node *n)
 
 static int64_t text_whole(const struct weft_jfr_node *n)
 {
-	if (n->shape == WEFT_JFR_V_NUMBER)
-		return n->number;
-	if (n->real >= 9223372036854775807.0)
-		return INT64_MAX;
-	return n->real <= -9223372036854775808.0 ? INT64_MIN : (int64_t)n->real;
+	return n->shape == WEFT_JFR_V_NUMBER ? n->number : decimal_cast(n->real);
 }
 
 static void put_char(struct sink *s, uint32_t unit)

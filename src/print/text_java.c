@@ -43,18 +43,27 @@ void text_clean(struct sink *s, const char *data, size_t bytes)
 	}
 }
 
-static const struct weft_jfr_string *text_java_string_of(const struct weft_jfr_node *n)
+static const struct weft_jfr_string *text_java_string(const struct weft_jfr_node *in,
+						      const char *field)
 {
+	const struct weft_jfr_node *n = weft_jfr_get(in, field);
+
 	return n && n->shape == WEFT_JFR_V_STRING ? &n->string : NULL;
 }
 
-static int64_t text_java_number_of(const struct weft_jfr_node *n, int64_t otherwise)
+static int64_t text_java_number(const struct weft_jfr_node *in, const char *field,
+				int64_t otherwise)
 {
+	const struct weft_jfr_node *n = weft_jfr_get(in, field);
+
 	return n && n->shape == WEFT_JFR_V_NUMBER ? n->number : otherwise;
 }
 
-static const struct weft_jfr_node *struct_of(const struct weft_jfr_node *n)
+static const struct weft_jfr_node *text_java_struct(const struct weft_jfr_node *in,
+						    const char *field)
 {
+	const struct weft_jfr_node *n = weft_jfr_get(in, field);
+
 	return n && n->shape == WEFT_JFR_V_STRUCT ? n : NULL;
 }
 
@@ -166,20 +175,18 @@ static void put_parameters(struct sink *s, const struct weft_jfr_string *descrip
 
 void text_thread(struct sink *s, const struct weft_jfr_node *n)
 {
-	int64_t java_id = text_java_number_of(weft_jfr_get(n, "javaThreadId"), 0);
+	int64_t java_id = text_java_number(n, "javaThreadId", 0);
 
 	sink_char(s, '"');
-	text_java_put_string(
-		s, text_java_string_of(weft_jfr_get(n, java_id > 0 ? "javaName" : "osName")));
+	text_java_put_string(s, text_java_string(n, java_id > 0 ? "javaName" : "osName"));
 	sink_text(s, java_id > 0 ? "\" (javaThreadId = " : "\" (osThreadId = ");
-	sink_number(s,
-		    java_id > 0 ? java_id : text_java_number_of(weft_jfr_get(n, "osThreadId"), 0));
+	sink_number(s, java_id > 0 ? java_id : text_java_number(n, "osThreadId", 0));
 	sink_char(s, ')');
 }
 
 static void put_class_name(struct sink *s, const struct weft_jfr_node *class)
 {
-	const struct weft_jfr_string *name = text_java_string_of(weft_jfr_get(class, "name"));
+	const struct weft_jfr_string *name = text_java_string(class, "name");
 
 	if (name)
 		put_dotted(s, name->data, name->bytes);
@@ -190,7 +197,7 @@ static void put_class_name(struct sink *s, const struct weft_jfr_node *class)
 /* An array's class is named by its descriptor: [[I is int[][]; @first stands in the first []. */
 static void text_java_put_class(struct sink *s, const struct weft_jfr_node *class, int64_t first)
 {
-	const struct weft_jfr_string *name = text_java_string_of(weft_jfr_get(class, "name"));
+	const struct weft_jfr_string *name = text_java_string(class, "name");
 	const char *at = name ? name->data : NULL;
 	struct descriptor d;
 
@@ -210,8 +217,8 @@ static void text_java_put_class(struct sink *s, const struct weft_jfr_node *clas
 
 void text_class(struct sink *s, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *loader = struct_of(weft_jfr_get(n, "classLoader"));
-	const struct weft_jfr_string *name = text_java_string_of(weft_jfr_get(loader, "name"));
+	const struct weft_jfr_node *loader = text_java_struct(n, "classLoader");
+	const struct weft_jfr_string *name = text_java_string(loader, "name");
 
 	text_java_put_class(s, n, 0);
 	sink_text(s, " (classLoader = ");
@@ -224,7 +231,7 @@ void text_class(struct sink *s, const struct weft_jfr_node *n)
 
 void text_loader(struct sink *s, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *type = struct_of(weft_jfr_get(n, "type"));
+	const struct weft_jfr_node *type = text_java_struct(n, "type");
 
 	put_class_name(s, type);
 	if (!type)
@@ -236,12 +243,11 @@ void text_loader(struct sink *s, const struct weft_jfr_node *n)
 
 void text_method(struct sink *s, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_string *descriptor =
-		text_java_string_of(weft_jfr_get(n, "descriptor"));
+	const struct weft_jfr_string *descriptor = text_java_string(n, "descriptor");
 
 	put_class_name(s, weft_jfr_get(n, "type"));
 	sink_char(s, '.');
-	text_java_put_string(s, text_java_string_of(weft_jfr_get(n, "name")));
+	text_java_put_string(s, text_java_string(n, "name"));
 	sink_char(s, '(');
 	if (descriptor)
 		put_parameters(s, descriptor);
@@ -250,8 +256,8 @@ void text_method(struct sink *s, const struct weft_jfr_node *n)
 
 void text_frame(struct sink *s, const struct weft_jfr_node *n)
 {
-	const struct weft_jfr_node *method = struct_of(weft_jfr_get(n, "method"));
-	int64_t line = text_java_number_of(weft_jfr_get(n, "lineNumber"), -1);
+	const struct weft_jfr_node *method = text_java_struct(n, "method");
+	int64_t line = text_java_number(n, "lineNumber", -1);
 
 	if (!method) {
 		sink_text(s, "N/A");
@@ -266,8 +272,8 @@ void text_frame(struct sink *s, const struct weft_jfr_node *n)
 
 int text_frame_is_shown(const struct weft_jfr_node *n)
 {
-	return text_java_number_of(weft_jfr_get(n, "javaFrame"), 1) &&
-	       !text_java_number_of(weft_jfr_get(weft_jfr_get(n, "method"), "hidden"), 0);
+	return text_java_number(n, "javaFrame", 1) &&
+	       !text_java_number(weft_jfr_get(n, "method"), "hidden", 0);
 }
 
 /* ---------------------------------------------------------------- old objects */
@@ -275,9 +281,8 @@ int text_frame_is_shown(const struct weft_jfr_node *n)
 static void text_java_put_object(struct sink *s, const struct weft_jfr_node *object,
 				 int64_t elements)
 {
-	const struct weft_jfr_node *class = struct_of(weft_jfr_get(object, "type"));
-	const struct weft_jfr_string *about =
-		text_java_string_of(weft_jfr_get(object, "description"));
+	const struct weft_jfr_node *class = text_java_struct(object, "type");
+	const struct weft_jfr_string *about = text_java_string(object, "description");
 
 	if (class)
 		text_java_put_class(s, class, elements);
@@ -291,40 +296,39 @@ static void text_java_put_object(struct sink *s, const struct weft_jfr_node *obj
 /* Who holds the object: an element of an array or a field, and what that belongs to. */
 static void put_referrer(struct sink *s, const struct weft_jfr_node *by, size_t indent)
 {
-	const struct weft_jfr_node *array = struct_of(weft_jfr_get(by, "array"));
-	const struct weft_jfr_node *field = struct_of(weft_jfr_get(by, "field"));
-	const struct weft_jfr_node *object = struct_of(weft_jfr_get(by, "object"));
+	const struct weft_jfr_node *array = text_java_struct(by, "array");
+	const struct weft_jfr_node *field = text_java_struct(by, "field");
+	const struct weft_jfr_node *object = text_java_struct(by, "object");
 
-	if (text_java_number_of(weft_jfr_get(by, "skip"), 0) > 0) {
+	if (text_java_number(by, "skip", 0) > 0) {
 		sink_spaces(s, indent);
 		sink_text(s, "...\n");
 	}
 	sink_spaces(s, indent);
 	if (field) {
-		text_java_put_string(s, text_java_string_of(weft_jfr_get(field, "name")));
+		text_java_put_string(s, text_java_string(field, "name"));
 	} else if (array) {
 		sink_char(s, '[');
-		sink_number(s, text_java_number_of(weft_jfr_get(array, "index"), 0));
+		sink_number(s, text_java_number(array, "index", 0));
 		sink_char(s, ']');
 	}
 	sink_text(s, " : ");
 	if (object)
-		text_java_put_object(s, object,
-				     text_java_number_of(weft_jfr_get(array, "size"), INT64_MIN));
+		text_java_put_object(s, object, text_java_number(array, "size", INT64_MIN));
 	else
 		sink_char(s, '\n');
 }
 
 void text_old_object(struct walk *w, const struct weft_jfr_node *n, size_t indent)
 {
-	const struct weft_jfr_node *by = struct_of(weft_jfr_get(n, "referrer"));
+	const struct weft_jfr_node *by = text_java_struct(n, "referrer");
 
 	sink_text(w->s, " [\n");
 	sink_spaces(w->s, indent + 2);
 	text_java_put_object(w->s, n, w->array_elements);
 	while (by && walk_spend(w)) {
 		put_referrer(w->s, by, indent + 2);
-		by = struct_of(weft_jfr_get(struct_of(weft_jfr_get(by, "object")), "referrer"));
+		by = text_java_struct(text_java_struct(by, "object"), "referrer");
 	}
 	sink_spaces(w->s, indent);
 	sink_text(w->s, "]\n");

@@ -12,23 +12,13 @@
 
 __extension__ typedef __int128 wide;
 
-/* As Java casts: towards zero, and to the nearest that there is. */
-static int64_t cast(double value)
-{
-	if (value >= 9223372036854775807.0)
-		return INT64_MAX;
-	if (value <= -9223372036854775808.0)
-		return INT64_MIN;
-	return (int64_t)value;
-}
-
 static int64_t ticks_to_ns(const struct weft_jfr_chunk_view *chunk, int64_t ticks)
 {
 	if (chunk->ticks_per_second == NS_PER_S && ticks > -(1LL << 53) && ticks < 1LL << 53)
 		return ticks;
 	if (chunk->ticks_per_second <= 0)
 		return ticks;
-	return cast((double)ticks / ((double)chunk->ticks_per_second / 1e9));
+	return decimal_cast((double)ticks / ((double)chunk->ticks_per_second / 1e9));
 }
 
 struct moment times_span(const struct weft_jfr_chunk_view *chunk, int64_t number,
@@ -265,7 +255,7 @@ size_t times_put_clock(char out[TIMES_ROOM], struct moment point, int32_t offset
 			       (int)(fraction / 1000000));
 }
 
-size_t times_put_amount(char out[TIMES_ROOM], int64_t amount, enum amount unit)
+size_t times_put_amount(char out[TIMES_ROOM], int64_t amount, enum amount_unit unit)
 {
 	static const struct {
 		const char *one, *many, *scaled;

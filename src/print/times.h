@@ -46,7 +46,7 @@ size_t times_put_iso_point(char out[TIMES_ROOM], struct moment point, /* 2024-02
 size_t times_put_clock(char out[TIMES_ROOM], struct moment point,
 		       int32_t offset_s); /* 12:00:00.000 */
 
-enum amount { AMOUNT_BYTES, AMOUNT_BITS, AMOUNT_BYTES_PER_S, AMOUNT_BITS_PER_S };
-size_t times_put_amount(char out[TIMES_ROOM], int64_t amount, enum amount unit); /* 1.5 kB */
+enum amount_unit { AMOUNT_BYTES, AMOUNT_BITS, AMOUNT_BYTES_PER_S, AMOUNT_BITS_PER_S };
+size_t times_put_amount(char out[TIMES_ROOM], int64_t amount, enum amount_unit unit); /* 1.5 kB */
 
 #endif

@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct table_style style = {
+static const struct text_style style = {
 	.columns = 100, .top = 20, .bold = "", .dim = "", .plain = ""};
 
 static void show(const struct view_query *q, FILE *out)

@@ -172,15 +172,24 @@ int select_args_read(const struct cli_args *args, struct print_select *select)
 	return status ? status : read_globs(args, "categories", 1, select);
 }
 
-struct table_style table_style_of(const struct cli_args *args, uint64_t top)
+struct text_style terminal_style(void)
 {
-	int columns = term_is(stdout) ? term_columns(stdout) : 0;
-
-	return (struct table_style){
-		.top = cli_given(args, "top") ? cli_number(args, "top") : top,
-		.columns = cli_given(args, "width") ? (int)cli_number(args, "width") : columns,
+	return (struct text_style){
+		.columns = term_is(stdout) ? term_columns(stdout) : 0,
 		.bold = term_colour(stdout, TERM_BOLD),
 		.dim = term_colour(stdout, TERM_DIM),
+		.warn = term_colour(stdout, TERM_YELLOW),
+		.hot = term_colour(stdout, TERM_RED),
 		.plain = term_colour(stdout, TERM_PLAIN),
 	};
+}
+
+struct text_style table_style_of(const struct cli_args *args, uint64_t top)
+{
+	struct text_style style = terminal_style();
+
+	style.top = cli_given(args, "top") ? cli_number(args, "top") : top;
+	if (cli_given(args, "width"))
+		style.columns = (int)cli_number(args, "width");
+	return style;
 }

@@ -40,7 +40,9 @@ int recording_refuse(const struct cli_args *args, const char *path, int error);
  * printed; @select is to be freed either way. */
 int select_args_read(const struct cli_args *args, struct print_select *select);
 
-/* From the options top (@top when it is not given) and width, and what standard output is. */
-struct table_style table_style_of(const struct cli_args *args, uint64_t top);
+/* By what standard output is: all rows. */
+struct text_style terminal_style(void);
+/* The same, with the options top (@top when it is not given) and width. */
+struct text_style table_style_of(const struct cli_args *args, uint64_t top);
 
 #endif

@@ -3,6 +3,7 @@
 #include "jfr/common/encode.h"
 
 #include "base/text/utf8.h"
+#include "jfr/common/types.h"
 
 #include <string.h>
 
@@ -73,4 +74,22 @@ void buf_put_framed(struct buf *b, const struct buf *body)
 		length++;
 	buf_put_leb128(b, body->size + length);
 	buf_put(b, body->data, body->size);
+}
+
+void buf_put_start(struct buf *body, uint64_t type, uint64_t ticks)
+{
+	buf_put_leb128(body, type);
+	buf_put_leb128(body, ticks);
+	buf_put_leb128(body, 0); /* duration */
+}
+
+void buf_put_metadata(struct buf *b, uint64_t ticks, uint64_t id, const struct buf *tree)
+{
+	struct buf body = {0};
+
+	buf_put_start(&body, TYPE_METADATA, ticks);
+	buf_put_leb128(&body, id);
+	buf_put(&body, tree->data, tree->size);
+	buf_put_framed(b, &body);
+	buf_free(&body);
 }

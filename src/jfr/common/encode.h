@@ -49,5 +49,9 @@ void buf_put_string(struct buf *b, const char *text, size_t bytes);
 
 /* One event: its size, which counts itself, then @body. */
 void buf_put_framed(struct buf *b, const struct buf *body);
+/* What the bodies of metadata and checkpoints begin with. */
+void buf_put_start(struct buf *body, uint64_t type, uint64_t ticks);
+/* The metadata event: @tree is its string table and tree. */
+void buf_put_metadata(struct buf *b, uint64_t ticks, uint64_t id, const struct buf *tree);
 
 #endif

@@ -187,21 +187,14 @@ int kind_is_pooled(enum weft_jfr_kind kind)
 static const char *const profiling[] = {"Profiling", NULL};
 static const char *const recorder[] = {"Flight Recorder", NULL};
 
+/* Later versions of async-profiler have timeSpan behind these. Their converter reads both layouts,
+ * but jfrconv 4.1 and 4.2 take such a field for the next event. */
 static const struct weft_jfr_field sample_fields[] = {
 	{"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL},
 	{"eventThread", WEFT_JFR_THREAD, 0, "Thread", NULL},
 	{"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL},
 	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
-};
-
-/* Later versions of async-profiler have timeSpan behind these. Their converter reads both layouts,
- * but jfrconv 4.1 and 4.2 take such a field for the next event. */
-static const struct weft_jfr_field wall_fields[] = {
-	{"startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL},
-	{"eventThread", WEFT_JFR_THREAD, 0, "Thread", NULL},
-	{"stackTrace", WEFT_JFR_STACK, 0, "Stack Trace", NULL},
-	{"state", WEFT_JFR_STATE, 0, "Thread State", NULL},
-	{"samples", WEFT_JFR_INT, 0, "Samples", NULL},
+	{"samples", WEFT_JFR_INT, 0, "Samples", NULL}, /* of the wall clock alone */
 };
 
 static const struct weft_jfr_field setting_fields[] = {
@@ -217,13 +210,13 @@ static const struct weft_jfr_type_setting sample_settings[] = {
 const struct weft_jfr_type_def standard_types[] = {
 	[WEFT_JFR_EXECUTION_SAMPLE] = {"jdk.ExecutionSample", "Method Profiling Sample",
 				       "A thread found running on a CPU", profiling, 0,
-				       sample_fields, COUNT(sample_fields), sample_settings,
+				       sample_fields, COUNT(sample_fields) - 1, sample_settings,
 				       COUNT(sample_settings)},
 	[WEFT_JFR_ACTIVE_SETTING] = {"jdk.ActiveSetting", "Recording Setting", "A setting in force",
 				     recorder, 0, setting_fields, COUNT(setting_fields), NULL, 0},
 	[WEFT_JFR_WALL_CLOCK_SAMPLE] = {"profiler.WallClockSample", "Wall Clock Sample",
 					"What a thread was at, running or not, and for how long",
-					profiling, 0, wall_fields, COUNT(wall_fields),
+					profiling, 0, sample_fields, COUNT(sample_fields),
 					sample_settings, COUNT(sample_settings)},
 };
 const size_t standard_type_count = COUNT(standard_types);

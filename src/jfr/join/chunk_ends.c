@@ -18,12 +18,12 @@ int chunk_ends_add(struct chunk_ends *e, uint64_t chunk, int64_t end_ns)
 	struct chunk_end *at;
 
 	while (e->count <= chunk) {
-		at = array_grown(e->chunks, e->count + 1, &e->room, sizeof(*at));
+		int64_t last = chunk_ends_before(e, e->count);
+
+		at = array_add(&e->chunks, &e->count, &e->room, sizeof(*at));
 		if (!at)
 			return -ENOMEM;
-		e->chunks = at;
-		at[e->count] = (struct chunk_end){INT64_MAX, chunk_ends_before(e, e->count)};
-		e->count++;
+		*at = (struct chunk_end){INT64_MAX, last};
 	}
 	at = &e->chunks[chunk];
 	at->first = end_ns < at->first ? end_ns : at->first;

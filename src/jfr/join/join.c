@@ -21,11 +21,6 @@ void join_free(struct join *x)
 	*x = (struct join){0};
 }
 
-void join_clear(struct join *x)
-{
-	x->count = x->sealed = 0;
-}
-
 int join_add(struct join *x, const struct join_interval *interval)
 {
 	struct join_interval *grown = NULL;
@@ -37,11 +32,6 @@ int join_add(struct join *x, const struct join_interval *interval)
 	x->intervals = grown;
 	grown[x->count++] = *interval;
 	return 0;
-}
-
-static int join_compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
 }
 
 static int join_outer_first(const void *left, const void *right)

@@ -53,8 +53,13 @@ static inline int64_t join_last_ns(int64_t start_ns, int64_t end_ns)
 	return end_ns > start_ns ? end_ns - 1 : start_ns;
 }
 
+/* For sorting by times. */
+static inline int join_compare(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
 void join_free(struct join *x);
-void join_clear(struct join *x); /* forgets all, keeps the room */
 /* 0 or -ENOMEM. */
 int join_add(struct join *x, const struct join_interval *interval);
 /* After adding, before asking. Moves the intervals. */

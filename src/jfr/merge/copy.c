@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks of a copy: metadata, events, one checkpoint with what they refer to, a header. */
 #include "jfr/common/encode.h"
+#include "jfr/common/types.h"
 #include "jfr/merge/copy_private.h"
 
 #include <errno.h>
@@ -110,24 +111,6 @@ int64_t copy_span(const struct copy_source *s, int64_t ticks)
 
 /* ---- a chunk's parts */
 
-static void copy_put_start(struct buf *body, uint64_t type, int64_t ticks)
-{
-	buf_put_leb128(body, type);
-	buf_put_leb128(body, (uint64_t)ticks);
-	buf_put_leb128(body, 0); /* duration */
-}
-
-static void copy_put_metadata(struct copy_source *s, struct buf *out, int64_t ticks)
-{
-	struct buf body = {0};
-
-	copy_put_start(&body, 0, ticks);
-	buf_put_leb128(&body, s->set->metadata_id);
-	buf_put(&body, s->set->metadata.data, s->set->metadata.size);
-	buf_put_framed(out, &body);
-	buf_free(&body);
-}
-
 static void copy_put_checkpoint(struct copy_source *s, struct buf *out, int64_t ticks)
 {
 	struct buf body = {0};
@@ -135,7 +118,7 @@ static void copy_put_checkpoint(struct copy_source *s, struct buf *out, int64_t 
 
 	for (uint32_t i = 0; i < s->set->set->count; i++)
 		pools += s->set->classes[i].count != 0;
-	copy_put_start(&body, 1, ticks);
+	buf_put_start(&body, TYPE_CHECKPOINT, (uint64_t)ticks);
 	buf_put_leb128(&body, 0); /* no checkpoint before this one */
 	buf_put_u8(&body, 1);     /* a flush */
 	buf_put_leb128(&body, pools);
@@ -180,7 +163,7 @@ static int copy_append(struct copy_source *s, int64_t start_ns, int64_t ticks)
 	uint64_t offset = c->file.bytes;
 	int rc;
 
-	copy_put_metadata(s, &metadata, ticks);
+	buf_put_metadata(&metadata, (uint64_t)ticks, s->set->metadata_id, &s->set->metadata);
 	copy_put_checkpoint(s, &checkpoint, ticks);
 	copy_put_header(s, &header, start_ns, ticks,
 			(size_t[3]){metadata.size, c->events.size, checkpoint.size});

@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int filter_order_compare(int64_t a, int64_t b)
-{
-	return (a > b) - (a < b);
-}
-
 /* ---- events */
 
 static int filter_order_by_end(const void *left, const void *right)
@@ -20,11 +15,11 @@ static int filter_order_by_end(const void *left, const void *right)
 	const struct filter_event *a = left, *b = right;
 
 	if (a->end != b->end)
-		return filter_order_compare(a->end, b->end);
+		return join_compare(a->end, b->end);
 	if (a->rule->contextual != b->rule->contextual)
 		return a->rule->contextual ? 1 : -1;
 	if (a->rule->contextual && a->begin != b->begin)
-		return filter_order_compare(b->begin, a->begin);
+		return join_compare(b->begin, a->begin);
 	return a->number < b->number ? -1 : 1;
 }
 
@@ -117,14 +112,12 @@ static void filter_order_swap(struct filter_events *heap, size_t a, size_t b)
 
 int filter_events_add(struct filter_events *events, const struct filter_event *e)
 {
-	struct filter_event *grown =
-		array_grown(events->event, events->count + 1, &events->room, sizeof(*grown));
+	struct filter_event *added =
+		array_add(&events->event, &events->count, &events->room, sizeof(*added));
 
-	if (!grown)
-		return -ENOMEM;
-	events->event = grown;
-	events->event[events->count++] = *e;
-	return 0;
+	if (added)
+		*added = *e;
+	return added ? 0 : -ENOMEM;
 }
 
 int filter_wait(struct filter *f, const struct filter_event *e)

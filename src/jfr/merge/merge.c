@@ -27,7 +27,7 @@ struct merging {
 	struct merge *said;
 	struct copy *copy;
 	struct input_file *files;
-	struct merge_settings *settings;
+	struct merge_settings settings;
 	struct map *wrong; /* types that were told of */
 	struct copy_clock clock, first;
 	int same_clock;
@@ -204,7 +204,7 @@ static int copy_chunk_of(struct merging *m, struct input_file *f)
 		(void)reader_damaged(f->reader, f->reader->chunk_data + f->reader->metadata,
 				     "metadata is malformed");
 	else if (rc == 0)
-		rc = merge_settings_note(m->settings, f->filter, f->reader, f->source);
+		rc = merge_settings_note(&m->settings, f->filter, f->reader, f->source);
 	if (rc == 0)
 		rc = copy_events_of(m, f);
 	/* at least one chunk is written, or the file would be no recording */
@@ -228,7 +228,7 @@ static int copy_all(struct merging *m)
 	if (rc == 0 && !copy_chunks(m->copy))
 		rc = -ENODATA;
 	if (rc == 0)
-		rc = merge_settings_copy(m->settings, m->copy, m->end_ns);
+		rc = merge_settings_copy(&m->settings, m->copy, m->end_ns);
 	return rc;
 }
 
@@ -241,9 +241,7 @@ int merge_run(struct merge *said)
 		return rc;
 	m.files = calloc(said->count, sizeof(*m.files));
 	m.wrong = map_new();
-	m.settings = merge_settings_new();
-	rc = m.files && m.wrong && m.settings ? copy_create(&m.copy, said->output, &m.clock)
-					      : -ENOMEM;
+	rc = m.files && m.wrong ? copy_create(&m.copy, said->output, &m.clock) : -ENOMEM;
 	if (rc == 0)
 		rc = copy_all(&m);
 	rc_close = copy_close(m.copy);
@@ -253,6 +251,6 @@ int merge_run(struct merge *said)
 	}
 	free(m.files);
 	map_free(m.wrong);
-	merge_settings_free(m.settings);
+	merge_settings_free(&m.settings);
 	return rc ? rc : rc_close;
 }

@@ -6,7 +6,6 @@
 #include "jfr/merge/merge_settings.h"
 
 #include "base/array.h"
-#include "base/event_settings.h"
 #include "base/map.h"
 #include "jfr/read/reader.h"
 
@@ -17,44 +16,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct noted {
-	int64_t type;
-	struct event_settings settings;
-};
-
-struct merge_settings {
-	struct noted *noted;
-	size_t count, room;
-	struct map *types;
-	const struct class_set *set; /* that was looked at last, of its reader */
-};
-
 /* Settings that can be applied to a recording afterwards. */
 static const enum event_setting applied[] = {
 	SETTING_ENABLED, SETTING_SELECT, SETTING_THRESHOLD, SETTING_THROTTLE, SETTING_STACK_TRACE,
 };
 #define APPLIED_COUNT (sizeof(applied) / sizeof(applied[0]))
 
-struct merge_settings *merge_settings_new(void)
-{
-	struct merge_settings *m = calloc(1, sizeof(*m));
-
-	if (!m)
-		return NULL;
-	m->types = map_new();
-	if (m->types)
-		return m;
-	free(m);
-	return NULL;
-}
-
 void merge_settings_free(struct merge_settings *m)
 {
-	if (!m)
-		return;
 	free(m->noted);
 	map_free(m->types);
-	free(m);
 }
 
 static int merge_merge_settings_note(struct merge_settings *m, int64_t type,
@@ -63,16 +34,16 @@ static int merge_merge_settings_note(struct merge_settings *m, int64_t type,
 	int fresh;
 	struct noted *n;
 
-	if (!map_put(m->types, &type, sizeof(type), &fresh))
+	if (!m->types)
+		m->types = map_new();
+	if (!m->types || !map_put(m->types, &type, sizeof(type), &fresh))
 		return -ENOMEM;
 	if (!fresh)
 		return 0;
-	n = array_grown(m->noted, m->count + 1, &m->room, sizeof(*n));
-	if (!n)
-		return -ENOMEM;
-	m->noted = n;
-	n[m->count++] = (struct noted){type, *settings};
-	return 0;
+	n = array_add(&m->noted, &m->count, &m->room, sizeof(*n));
+	if (n)
+		*n = (struct noted){type, *settings};
+	return n ? 0 : -ENOMEM;
 }
 
 int merge_settings_note(struct merge_settings *m, struct filter *f, const struct weft_jfr_reader *r,

@@ -6,14 +6,27 @@
 #ifndef WEFT_JFR_MERGE_SETTINGS_H
 #define WEFT_JFR_MERGE_SETTINGS_H
 
+#include "base/event_settings.h"
 #include "jfr/merge/copy.h"
 #include "jfr/merge/filter.h"
 
 #include <stdint.h>
 
-struct merge_settings;
+struct class_set;
+struct map;
 
-struct merge_settings *merge_settings_new(void); /* NULL: no memory */
+struct noted {
+	int64_t type;
+	struct event_settings settings;
+};
+
+struct merge_settings { /* starts as zeros */
+	struct noted *noted;
+	size_t count, room;
+	struct map *types;
+	const struct class_set *set; /* that was looked at last, of its reader */
+};
+
 void merge_settings_free(struct merge_settings *m);
 
 /* Notes what is in force for the event types of the open chunk. 0 or -ENOMEM. */

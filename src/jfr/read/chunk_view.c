@@ -68,7 +68,7 @@ static int check_header(struct weft_jfr_reader *r, size_t left)
 
 static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_class *c)
 {
-	const struct weft_jfr_class **grown;
+	const struct weft_jfr_class **added;
 
 	/* a type declared again replaces what it was */
 	for (size_t i = 0; i < r->event_type_count; i++) {
@@ -77,12 +77,11 @@ static int note_event_type(struct weft_jfr_reader *r, const struct weft_jfr_clas
 		r->event_types[i] = c;
 		return 0;
 	}
-	grown = array_grown(r->event_types, r->event_type_count + 1, &r->event_type_room,
-			    sizeof(*grown));
-	if (!grown)
+	added = array_add(&r->event_types, &r->event_type_count, &r->event_type_room,
+			  sizeof(*added));
+	if (!added)
 		return reader_no_memory(r);
-	r->event_types = grown;
-	r->event_types[r->event_type_count++] = c;
+	*added = c;
 	return 0;
 }
 

@@ -14,27 +14,20 @@ struct collector {
 	size_t room;
 };
 
-static int declared_add(struct collector *c, const struct weft_jfr_class *class)
-{
-	struct jfr_declared *d = c->out;
-	const struct weft_jfr_class **grown =
-		array_grown(d->classes, d->count + 1, &c->room, sizeof(*grown));
-
-	if (!grown)
-		return 0;
-	d->classes = grown;
-	d->classes[d->count++] = class;
-	return 1;
-}
-
 static int declared_add_once(struct collector *c, const struct weft_jfr_class *class)
 {
+	const struct weft_jfr_class **added;
 	uint64_t id = (uint64_t) class->id;
 	int fresh;
 
 	if (!map_put_text(c->seen, &id, 1, class->name, &fresh))
 		return 0;
-	return !fresh || declared_add(c, class);
+	if (!fresh)
+		return 1;
+	added = array_add(&c->out->classes, &c->out->count, &c->room, sizeof(*added));
+	if (added)
+		*added = class;
+	return added != NULL;
 }
 
 static int declared_read_chunks(struct weft_jfr_reader *r, struct collector *c)

@@ -54,11 +54,7 @@ static int follow_read_header(const struct weft_jfr_reader *r, uint64_t offset, 
 
 static uint64_t be64(const uint8_t *at)
 {
-	uint64_t value = 0;
-
-	for (int i = 0; i < 8; i++)
-		value = value << 8 | at[i];
-	return value;
+	return input_be(&(struct input){.at = at, .end = at + 8}, 8);
 }
 
 static int follow_file_bytes(const struct weft_jfr_reader *r, uint64_t *bytes)

@@ -128,7 +128,8 @@ static int walk_checkpoint(struct weft_jfr_reader *r, uint64_t offset, int64_t *
 	return 0;
 }
 
-int pools_load(struct weft_jfr_reader *r)
+/* 0 or -errno. */
+static int pools_load(struct weft_jfr_reader *r)
 {
 	uint64_t offset = r->checkpoint;
 

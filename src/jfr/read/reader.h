@@ -110,7 +110,6 @@ int follow_fd(struct weft_jfr_reader *r, int fd, const char *path);
 void follow_close(struct weft_jfr_reader *r);
 
 /* pool_index.c */
-int pools_load(struct weft_jfr_reader *r);   /* 0 or -errno */
 void pools_stale(struct weft_jfr_reader *r); /* the chunk grew: new entries are to be found */
 void pools_leave(struct weft_jfr_reader *r);
 struct pool_slot *pools_find(struct weft_jfr_reader *r, const struct weft_jfr_class *type,

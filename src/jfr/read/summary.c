@@ -30,13 +30,11 @@ static int add_row(struct counter *c, const char *name, uint32_t *row)
 	if (!number)
 		return -ENOMEM;
 	if (fresh) {
-		struct jfr_row *grown =
-			array_grown(s->rows, s->count + 1, &c->room, sizeof(*grown));
+		struct jfr_row *added = array_add(&s->rows, &s->count, &c->room, sizeof(*added));
 
-		if (!grown)
+		if (!added)
 			return -ENOMEM;
-		s->rows = grown;
-		s->rows[s->count++] = (struct jfr_row){.name = name};
+		*added = (struct jfr_row){.name = name};
 		*number = s->count;
 	}
 	*row = (uint32_t)*number - 1;

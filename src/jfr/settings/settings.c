@@ -198,18 +198,17 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 
 size_t weft_jfr_settings_all(struct weft_jfr_settings *s, const struct weft_jfr_setting **out)
 {
-	struct weft_jfr_setting *grown;
+	struct weft_jfr_setting *added;
 	size_t count = 0;
 
 	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
 		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next) {
-			grown = array_grown(s->all, count + 1, &s->all_room, sizeof(*grown));
-			if (!grown) {
+			added = array_add(&s->all, &count, &s->all_room, sizeof(*added));
+			if (!added) {
 				*out = NULL;
 				return 0;
 			}
-			s->all = grown;
-			s->all[count++] = e->public;
+			*added = e->public;
 		}
 	*out = s->all;
 	return count;

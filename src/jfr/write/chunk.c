@@ -41,24 +41,6 @@ static int refresh_metadata(struct weft_jfr_writer *w)
 	return rc;
 }
 
-static void put_event_start(struct buf *body, enum type_id type, uint64_t start_ns)
-{
-	buf_put_leb128(body, type);
-	buf_put_leb128(body, start_ns);
-	buf_put_leb128(body, 0); /* duration */
-}
-
-static void chunk_put_metadata(struct weft_jfr_writer *w, struct buf *out)
-{
-	struct buf body = {0};
-
-	put_event_start(&body, TYPE_METADATA, w->chunk_start_ns);
-	buf_put_leb128(&body, w->metadata_id);
-	buf_put(&body, w->metadata.data, w->metadata.size);
-	buf_put_framed(out, &body);
-	buf_free(&body);
-}
-
 static void chunk_put_names(struct buf *b, enum type_id type, const char *const *names, size_t from,
 			    size_t to)
 {
@@ -114,7 +96,7 @@ static void chunk_put_checkpoint(struct weft_jfr_writer *w, struct buf *out)
 	/* readers give up at a pool without entries: it is left out */
 	for (int i = 0; i < POOL_COUNT; i++)
 		pools += w->pools[i].used_count != 0;
-	put_event_start(&body, TYPE_CHECKPOINT, w->chunk_start_ns);
+	buf_put_start(&body, TYPE_CHECKPOINT, w->chunk_start_ns);
 	buf_put_leb128(&body, 0); /* no checkpoint before this one */
 	buf_put_u8(&body, CHECKPOINT_FLUSH);
 	buf_put_leb128(&body, pools);
@@ -216,7 +198,7 @@ static int chunk_write(struct weft_jfr_writer *w, int is_final)
 
 	if (rc != 0)
 		return rc;
-	chunk_put_metadata(w, &metadata);
+	buf_put_metadata(&metadata, w->chunk_start_ns, w->metadata_id, &w->metadata);
 	chunk_put_checkpoint(w, &checkpoint);
 	chunk_put_header(w, &header, metadata.size, checkpoint.size, is_final);
 	struct iovec parts[] = {

@@ -66,7 +66,6 @@ struct weft_jfr_writer {
 	uint64_t now_ns;      /* latest time told or read */
 	uint64_t last_end_ns; /* latest end of an event */
 	uint64_t chunk_events;
-	uint64_t used_bytes; /* of all pools, when last summed up */
 
 	int ended; /* the file is closed */
 	struct weft_jfr_written written;

@@ -12,6 +12,15 @@
 
 /* ---- names */
 
+/* How a name may match: of all matches those of the closest kind are taken. */
+enum annotate_match {
+	ANNOTATE_NO_MATCH,
+	ANNOTATE_LAST_PART, /* "push" for "ns::stack<int>::push(int)" */
+	ANNOTATE_NO_ARGUMENTS,
+	ANNOTATE_PATTERN,
+	ANNOTATE_EXACT,
+};
+
 /* Where the arguments of a demangled name begin: at the bracket that matches its last one. */
 static size_t without_arguments(const char *name)
 {
@@ -55,7 +64,7 @@ static int annotate_is_part(const char *wanted, const char *name, size_t from, s
 	return strlen(wanted) == to - from && memcmp(wanted, name + from, to - from) == 0;
 }
 
-enum annotate_match annotate_match(const char *wanted, const char *name)
+static enum annotate_match annotate_match(const char *wanted, const char *name)
 {
 	size_t end = without_arguments(name), part = last_part(name, end);
 
@@ -100,40 +109,7 @@ static int match_of(struct gather *g, uint32_t name)
 	return g->match[name] - 1;
 }
 
-static void annotate_count(struct annotate_weight *w, const struct sample *s, uint64_t number,
-			   int is_self)
-{
-	if (w->last != number) {
-		w->last = number;
-		w->samples += s->times;
-		w->total_ns += s->weight_ns;
-		draws_add(&w->draws, &s->draws);
-	}
-	if (is_self) {
-		w->self_samples += s->times;
-		w->self_ns += s->weight_ns;
-		draws_add(&w->self_draws, &s->draws);
-	}
-}
-
-static int add_function(struct annotate *a, const struct sample *s, const struct frame *f,
-			int match, int is_self)
-{
-	const uint32_t key[] = {f->function, f->module};
-	uint32_t number = rows_put(&a->index, key, sizeof(key), &a->functions, &a->function_count,
-				   &a->function_room, sizeof(*a->functions));
-	struct annotate_function *e = number ? &a->functions[number - 1] : NULL;
-
-	if (!e)
-		return -ENOMEM;
-	e->function = f->function;
-	e->module = f->module;
-	e->match = match;
-	annotate_count(&e->weight, s, a->events, is_self);
-	return 0;
-}
-
-/* @offset: -1 for a line. */
+/* @offset: -1 for a line, or a function. */
 static int add_place(struct annotate *a, struct annotate_places *places, const struct sample *s,
 		     const struct frame *f, int32_t offset, int is_self)
 {
@@ -150,7 +126,7 @@ static int add_place(struct annotate *a, struct annotate_places *places, const s
 	e->file = f->file;
 	e->line = f->line;
 	e->offset = offset;
-	annotate_count(&e->weight, s, a->events, is_self);
+	weight_count(&e->weight, s, a->events, is_self);
 	return 0;
 }
 
@@ -167,7 +143,10 @@ static int annotate_add_frames(struct gather *g, const struct sample *s)
 		if (match < 0)
 			return -ENOMEM;
 		if (match != ANNOTATE_NO_MATCH) {
-			rc = add_function(g->a, s, f, match, i == 0);
+			const struct frame function = {.function = f->function,
+						       .module = f->module};
+
+			rc = add_place(g->a, &g->a->functions, s, &function, -1, i == 0);
 			if (!rc)
 				rc = add_place(g->a, &g->a->lines, s, f, -1, i == 0);
 			if (!rc && !f->inlined)
@@ -187,39 +166,37 @@ static int annotate_add_sample(const struct sample *s, void *arg)
 	if (!where_all_hold(a->wheres, a->where_count, g->model, s))
 		return 0;
 	a->events++;
-	a->samples += s->times;
-	a->weight_ns += s->weight_ns;
-	draws_add(&a->draws, &s->draws);
+	amount_count(&a->whole, s);
 	return annotate_add_frames(g, s);
 }
 
 /* ---- choosing and sorting */
 
-static int annotate_heavier(uint64_t a, uint64_t b)
+static int annotate_name_order(const struct model *m, uint32_t a, uint32_t b)
 {
-	return (b > a) - (b < a);
+	return a == b ? 0 : strcmp(names_text(&m->names, a), names_text(&m->names, b));
 }
 
 static int function_order(const void *left, const void *right, void *arg)
 {
-	const struct annotate_function *a = left, *b = right;
-	const struct model *m = arg;
-	int by = annotate_heavier(a->weight.total_ns, b->weight.total_ns);
+	const struct annotate_place *a = left, *b = right;
+	int by = amount_order(&a->weight.total, &b->weight.total);
 
 	if (!by)
-		by = annotate_heavier(a->weight.samples, b->weight.samples);
-	if (!by)
-		by = strcmp(names_text(&m->names, a->function), names_text(&m->names, b->function));
-	return by ? by : strcmp(names_text(&m->names, a->module), names_text(&m->names, b->module));
+		by = annotate_name_order(arg, a->function, b->function);
+	return by ? by : annotate_name_order(arg, a->module, b->module);
 }
 
 static int line_order(const void *left, const void *right, void *arg)
 {
 	const struct annotate_place *a = left, *b = right;
-	const struct model *m = arg;
 
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
 	if (a->file != b->file)
-		return strcmp(names_text(&m->names, a->file), names_text(&m->names, b->file));
+		return annotate_name_order(arg, a->file, b->file);
 	return (a->line > b->line) - (a->line < b->line);
 }
 
@@ -230,20 +207,21 @@ static int offset_order(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void annotate_choose(struct annotate *a, const struct model *m)
+static void annotate_choose(struct annotate *a, const struct model *m, const uint8_t *match)
 {
+	struct annotate_places *f = &a->functions;
 	uint32_t kept = 0;
 	int best = 0;
 
-	for (size_t i = 0; i < a->function_count; i++)
-		if (a->functions[i].match > best)
-			best = a->functions[i].match;
-	for (size_t i = 0; i < a->function_count; i++)
-		if (a->functions[i].match == best)
-			a->functions[kept++] = a->functions[i];
-	a->function_count = kept;
+	for (uint32_t i = 0; i < f->count; i++)
+		if (match[f->item[i].function] > best)
+			best = match[f->item[i].function];
+	for (uint32_t i = 0; i < f->count; i++)
+		if (match[f->item[i].function] == best)
+			f->item[kept++] = f->item[i];
+	f->count = kept;
 	if (kept)
-		qsort_r(a->functions, kept, sizeof(*a->functions), function_order, (void *)m);
+		qsort_r(f->item, kept, sizeof(*f->item), function_order, (void *)m);
 	if (a->lines.count)
 		qsort_r(a->lines.item, a->lines.count, sizeof(*a->lines.item), line_order,
 			(void *)m);
@@ -264,10 +242,10 @@ static int annotate_gather(struct annotate *a, const struct annotate_query *q)
 		return -ENOMEM;
 	source_set_detail(a->source,
 			  DECODE_LINES | DECODE_OFFSETS | (q->no_inlines ? DECODE_NO_INLINES : 0u));
-	rc = source_read(a->source, annotate_add_sample, &g);
-	free(g.match);
+	rc = source_read(a->source, SAMPLE_COUNTED, annotate_add_sample, &g);
 	if (!rc)
-		annotate_choose(a, g.model);
+		annotate_choose(a, g.model, g.match);
+	free(g.match);
 	return rc;
 }
 
@@ -290,24 +268,27 @@ int annotate_run(struct annotate **out, const struct annotate_query *query)
 	return 0;
 }
 
+static void places_free(struct annotate_places *p)
+{
+	map_free(p->index);
+	free(p->item);
+}
+
 void annotate_free(struct annotate *a)
 {
 	if (!a)
 		return;
-	map_free(a->index);
-	map_free(a->lines.index);
-	map_free(a->offsets.index);
-	free(a->functions);
-	free(a->lines.item);
-	free(a->offsets.item);
+	places_free(&a->functions);
+	places_free(&a->lines);
+	places_free(&a->offsets);
 	source_free(a->source);
 	free(a->wheres);
 	free(a);
 }
 
-int annotate_is_of(const struct annotate_place *p, const struct annotate_function *f)
+int annotate_is_of(const struct annotate_place *p, const struct annotate_place *function)
 {
-	return p->function == f->function && p->module == f->module;
+	return p->function == function->function && p->module == function->module;
 }
 
 /* ---- similar names */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An annotated function as one JSON object; members in the order of docs/annotate.md. */
-#include "report/annotate/annotate_view.h"
+#include "report/annotate/annotate.h"
 
 #include "report/show/json_account.h"
 #include "report/show/json_value.h"
@@ -10,37 +10,34 @@
 
 struct maker {
 	const struct annotate *a;
-	const struct annotate_function *f;
+	const struct annotate_place *f;
 	const struct annotate_view *v;
 	const struct model *m;
 };
 
-static json_t *weights(const struct maker *k, const struct annotate_weight *w)
+static json_t *weights(const struct maker *k, const struct weight *w)
 {
-	json_t *o = json_pack("{s:o,s:o,s:o,s:o}", "samples", json_number(w->samples),
-			      "self_samples", json_number(w->self_samples), "self_ns",
-			      json_number(w->self_ns), "total_ns", json_number(w->total_ns));
+	json_t *o = json_pack("{s:o,s:o,s:o,s:o}", "samples", json_number(w->total.samples),
+			      "self_samples", json_number(w->self.samples), "self_ns",
+			      json_number(w->self.ns), "total_ns", json_number(w->total.ns));
 
-	json_set_share(o, "self_share", &w->self_draws, &k->a->draws, k->a->is_sampled);
-	json_set_share(o, "total_share", &w->draws, &k->a->draws, k->a->is_sampled);
+	json_set_share(o, "self_share", &w->self, &k->a->whole, k->a->is_sampled);
+	json_set_share(o, "total_share", &w->total, &k->a->whole, k->a->is_sampled);
 	return o;
 }
 
-static json_t *lines(const struct maker *k, uint32_t file, const struct source_text *source)
+static json_t *lines(const struct maker *k, const struct annotate_lines *of,
+		     const struct source_text *source)
 {
 	json_t *all = json_array();
 
-	for (size_t i = 0; i < k->a->lines.count; i++) {
-		const struct annotate_place *l = &k->a->lines.item[i];
-		json_t *o;
+	for (size_t i = 0; i < of->count; i++) {
+		int32_t line = of->line[i].line;
+		json_t *o = json_pack("{s:o}", "line", line ? json_integer(line) : json_null());
 
-		if (!annotate_is_of(l, k->f) || l->file != file)
-			continue;
-		o = json_pack("{s:o}", "line", l->line ? json_integer(l->line) : json_null());
-		json_object_update_new(o, weights(k, &l->weight));
-		if (source && l->line)
-			json_object_set_new(o, "text",
-					    json_text(source_text_line(source, l->line)));
+		json_object_update_new(o, weights(k, &of->line[i].weight));
+		if (source && line)
+			json_object_set_new(o, "text", json_text(source_text_line(source, line)));
 		json_array_append_new(all, o);
 	}
 	return all;
@@ -48,11 +45,11 @@ static json_t *lines(const struct maker *k, uint32_t file, const struct source_t
 
 static json_t *sources(const struct maker *k)
 {
+	struct annotate_lines of = {.count = 0};
 	json_t *all = json_array();
-	size_t cursor = 0;
-	uint32_t file;
 
-	while (annotate_next_file(k->a, k->f, &cursor, &file)) {
+	while (annotate_next_file(k->a, k->f, &of)) {
+		uint32_t file = of.line->file;
 		const char *name = names_text(&k->m->names, file);
 		struct source_text *source;
 
@@ -61,7 +58,7 @@ static json_t *sources(const struct maker *k)
 		json_array_append_new(all, json_pack("{s:o,s:o,s:o}", "file",
 						     file ? json_text(name) : json_null(), "path",
 						     source ? json_text(source->path) : json_null(),
-						     "lines", lines(k, file, source)));
+						     "lines", lines(k, &of, source)));
 		source_text_free(source);
 	}
 	return all;
@@ -70,7 +67,7 @@ static json_t *sources(const struct maker *k)
 static json_t *instruction(const struct maker *k, const struct disassembly *d,
 			   const struct instruction *i)
 {
-	struct annotate_weight sum;
+	struct weight sum;
 	json_t *o;
 
 	disassembly_weight(d, k->a, i, &sum);
@@ -111,7 +108,7 @@ static int has_text(const json_t *all)
 	return 0;
 }
 
-int annotate_json(const struct annotate *a, const struct annotate_function *f,
+int annotate_json(const struct annotate *a, const struct annotate_place *f,
 		  const struct annotate_view *view, FILE *out)
 {
 	struct maker k = {a, f, view, source_model(a->source)};
@@ -119,7 +116,7 @@ int annotate_json(const struct annotate *a, const struct annotate_function *f,
 		"{s:o,s:o,s:o,s:o,s:o}", "file", json_text(a->path), "function",
 		json_text(names_text(&k.m->names, f->function)), "module",
 		f->module ? json_text(names_text(&k.m->names, f->module)) : json_null(),
-		"all_samples", json_number(a->samples), "all_ns", json_number(a->weight_ns));
+		"all_samples", json_number(a->whole.samples), "all_ns", json_number(a->whole.ns));
 	int source, code = -ENOENT;
 
 	if (!o)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An annotated function as text: its lines, or its instructions, with their weights. */
-#include "report/annotate/annotate_view.h"
+#include "report/annotate/annotate.h"
 
 #include "report/read/key.h"
-#include "report/show/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,30 +18,20 @@
 
 struct printer {
 	const struct annotate *a;
-	const struct annotate_function *f;
+	const struct annotate_place *f;
 	const struct annotate_view *v;
 	const struct model *m;
 	FILE *out;
 };
 
-static uint64_t part(const struct printer *p, uint64_t ns, uint64_t samples)
-{
-	return p->a->weight_ns ? ns : samples;
-}
-
-static uint64_t annotate_text_whole(const struct printer *p)
-{
-	return p->a->weight_ns ? p->a->weight_ns : p->a->samples;
-}
-
 static int has_times(const struct printer *p)
 {
-	return p->a->weight_ns && (!p->v->columns || p->v->columns >= TIMES_COLUMNS);
+	return p->a->whole.ns && (!p->v->style.columns || p->v->style.columns >= TIMES_COLUMNS);
 }
 
 static int annotate_text_has_errors(const struct printer *p)
 {
-	return p->a->is_sampled && (!p->v->columns || p->v->columns >= ERROR_COLUMNS);
+	return p->a->is_sampled && (!p->v->style.columns || p->v->style.columns >= ERROR_COLUMNS);
 }
 
 /* Columns before the number of a line. */
@@ -52,19 +41,7 @@ static int numbers_columns(const struct printer *p)
 	       (annotate_text_has_errors(p) ? 2 * LAYOUT_ERROR : 0);
 }
 
-static double annotate_text_error_of(const struct printer *p, const struct draws *draws)
-{
-	return p->a->is_sampled ? interval_error(draws, &p->a->draws) : -1;
-}
-
-static double annotate_text_share_of(const struct printer *p, uint64_t ns, uint64_t samples)
-{
-	return annotate_text_whole(p)
-		       ? (double)part(p, ns, samples) / (double)annotate_text_whole(p)
-		       : 0;
-}
-
-void annotate_print_function(const struct annotate *a, const struct annotate_function *f, FILE *out)
+void annotate_print_function(const struct annotate *a, const struct annotate_place *f, FILE *out)
 {
 	const struct model *m = source_model(a->source);
 
@@ -77,193 +54,174 @@ void annotate_print_function(const struct annotate *a, const struct annotate_fun
 
 static void head(const struct printer *p)
 {
-	const struct annotate_weight *w = &p->f->weight;
+	const struct weight *w = &p->f->weight;
+	const struct amount *whole = &p->a->whole;
 	char time[LAYOUT_NUMBER], share[LAYOUT_NUMBER], self[LAYOUT_NUMBER];
 
-	fputs(p->v->bold, p->out);
+	fputs(p->v->style.bold, p->out);
 	annotate_print_function(p->a, p->f, p->out);
-	fputs(p->v->plain, p->out);
-	fprintf(p->out, ": %llu samples, ", (unsigned long long)w->samples);
-	if (p->a->weight_ns)
-		fprintf(p->out, "%s, ", layout_time(time, w->total_ns));
+	fputs(p->v->style.plain, p->out);
+	fprintf(p->out, ": %llu samples, ", (unsigned long long)w->total.samples);
+	if (whole->ns)
+		fprintf(p->out, "%s, ", layout_time(time, w->total.ns));
 	fprintf(p->out, "%s of all; self %s\n",
-		layout_share_error(share, annotate_text_share_of(p, w->total_ns, w->samples),
-				   annotate_text_error_of(p, &w->draws)),
-		layout_share_error(self, annotate_text_share_of(p, w->self_ns, w->self_samples),
-				   annotate_text_error_of(p, &w->self_draws)));
+		layout_share_error(share, &w->total, whole, p->a->is_sampled),
+		layout_share_error(self, &w->self, whole, p->a->is_sampled));
 }
 
 static void titles(const struct printer *p, const char *what, const char *text)
 {
 	int wide = (annotate_text_has_errors(p) ? LAYOUT_ERROR : 0) + (has_times(p) ? 12 : 0);
 
-	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->bold, "self", wide, "", "total", wide, "");
+	fprintf(p->out, "%s%8s%*s %8s%*s ", p->v->style.bold, "self", wide, "", "total", wide, "");
 	fprintf(p->out, "%9s %8s  ", "samples", what);
-	layout_name(p->out, text, p->v->columns > 62 ? p->v->columns - 62 : p->v->columns);
-	fprintf(p->out, "%s\n", p->v->plain);
+	layout_name(p->out, text,
+		    p->v->style.columns > 62 ? p->v->style.columns - 62 : p->v->style.columns);
+	fprintf(p->out, "%s\n", p->v->style.plain);
 }
 
-static const char *colour(const struct printer *p, const struct annotate_weight *w)
+static const char *colour(const struct printer *p, const struct weight *w)
 {
-	uint64_t own = part(p, p->f->weight.total_ns, p->f->weight.samples);
+	uint64_t own = amount_of(&p->f->weight.total, &p->a->whole);
 	double share;
 
 	if (!w || !own)
 		return "";
-	share = (double)part(p, w->total_ns, w->samples) / (double)own;
-	return share >= HOT_SHARE ? p->v->hot : share >= WARM_SHARE ? p->v->warm : "";
+	share = (double)amount_of(&w->total, &p->a->whole) / (double)own;
+	return share >= HOT_SHARE ? p->v->style.hot : share >= WARM_SHARE ? p->v->style.warn : "";
 }
 
-static void annotate_text_put_share(const struct printer *p, uint64_t ns, uint64_t samples,
-				    const struct draws *draws)
+static void annotate_text_put_share(const struct printer *p, const struct amount *part)
 {
-	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER], time[LAYOUT_NUMBER];
+	char time[LAYOUT_NUMBER];
 
-	fprintf(p->out, "%8s%s ", layout_share(share, part(p, ns, samples), annotate_text_whole(p)),
-		annotate_text_has_errors(p) ? layout_error(error, annotate_text_error_of(p, draws))
-					    : "");
+	layout_amount(p->out, part, &p->a->whole, annotate_text_has_errors(p));
+	fputc(' ', p->out);
 	if (has_times(p))
-		fprintf(p->out, "%11s ", layout_time(time, ns));
+		fprintf(p->out, "%11s ", layout_time(time, part->ns));
 }
 
 /* Weights, a number, and a text cut to what is left of the line. @w NULL: nothing was there. */
-static void annotate_text_row(const struct printer *p, const struct annotate_weight *w,
-			      const char *number, const char *text)
+static void annotate_text_row(const struct printer *p, const struct weight *w, const char *number,
+			      const char *text)
 {
 	const char *paint = colour(p, w);
 	int used = numbers_columns(p);
 
 	fputs(paint, p->out);
 	if (w) {
-		annotate_text_put_share(p, w->self_ns, w->self_samples, &w->self_draws);
-		annotate_text_put_share(p, w->total_ns, w->samples, &w->draws);
-		fprintf(p->out, "%9llu ", (unsigned long long)w->samples);
+		annotate_text_put_share(p, &w->self);
+		annotate_text_put_share(p, &w->total);
+		fprintf(p->out, "%9llu ", (unsigned long long)w->total.samples);
 	} else {
 		fprintf(p->out, "%*s", used, "");
 	}
 	used += fprintf(p->out, "%8s  ", number);
-	layout_name(p->out, text, p->v->columns > used ? p->v->columns - used : p->v->columns);
-	fprintf(p->out, "%s\n", *paint ? p->v->plain : "");
+	layout_name(p->out, text,
+		    p->v->style.columns > used ? p->v->style.columns - used : p->v->style.columns);
+	fprintf(p->out, "%s\n", *paint ? p->v->style.plain : "");
 }
 
 /* ---- lines */
 
-int annotate_next_file(const struct annotate *a, const struct annotate_function *f, size_t *cursor,
-		       uint32_t *file)
+int annotate_next_file(const struct annotate *a, const struct annotate_place *f,
+		       struct annotate_lines *lines)
 {
-	uint32_t before = *cursor ? a->lines.item[*cursor - 1].file : UINT32_MAX;
+	const struct annotate_place *end = a->lines.item + a->lines.count;
+	const struct annotate_place *at = lines->count ? lines->line + lines->count : a->lines.item;
 
-	for (; *cursor < a->lines.count; ++*cursor) {
-		const struct annotate_place *l = &a->lines.item[*cursor];
-
-		if (!annotate_is_of(l, f) || l->file == before)
-			continue;
-		*file = l->file;
-		++*cursor;
-		return 1;
-	}
-	return 0;
+	while (at < end && !annotate_is_of(at, f))
+		at++;
+	*lines = (struct annotate_lines){.line = at};
+	for (; at < end && annotate_is_of(at, f) && at->file == lines->line->file; at++)
+		lines->count++;
+	return lines->count > 0;
 }
 
 /* The weight of a line, or NULL; line 0 is what has no line. */
-static const struct annotate_weight *weight_at(const struct printer *p, uint32_t file, int64_t line)
+static const struct weight *weight_at(const struct annotate_lines *of, int64_t line)
 {
-	for (size_t i = 0; i < p->a->lines.count; i++) {
-		const struct annotate_place *l = &p->a->lines.item[i];
-
-		if (annotate_is_of(l, p->f) && l->file == file && l->line == line)
-			return &l->weight;
-	}
+	for (size_t i = 0; i < of->count; i++)
+		if (of->line[i].line == line)
+			return &of->line[i].weight;
 	return NULL;
 }
 
 /* Is a line with weight within CONTEXT_LINES of @line? */
-static int is_near(const struct printer *p, uint32_t file, int64_t line)
+static int is_near(const struct annotate_lines *of, int64_t line)
 {
-	for (size_t i = 0; i < p->a->lines.count; i++) {
-		const struct annotate_place *l = &p->a->lines.item[i];
-
-		if (annotate_is_of(l, p->f) && l->file == file && l->line &&
-		    l->line >= line - CONTEXT_LINES && l->line <= line + CONTEXT_LINES)
+	for (size_t i = 0; i < of->count; i++)
+		if (of->line[i].line && of->line[i].line >= line - CONTEXT_LINES &&
+		    of->line[i].line <= line + CONTEXT_LINES)
 			return 1;
-	}
 	return 0;
 }
 
-static void annotate_text_range_of(const struct printer *p, uint32_t file, int64_t *first,
-				   int64_t *last)
+/* None, with *last = 0, where no line is known. */
+static void annotate_text_range_of(const struct annotate_lines *of, int64_t *first, int64_t *last)
 {
-	*first = INT64_MAX;
-	*last = 0;
-	for (size_t i = 0; i < p->a->lines.count; i++) {
-		const struct annotate_place *l = &p->a->lines.item[i];
+	size_t i = of->count > 1 && !of->line->line;
 
-		if (!annotate_is_of(l, p->f) || l->file != file || !l->line)
-			continue;
-		*first = l->line < *first ? l->line : *first;
-		*last = l->line > *last ? l->line : *last;
-	}
-	*first = *first > CONTEXT_LINES ? *first - CONTEXT_LINES : 1;
-	*last += CONTEXT_LINES;
+	*first = of->line[i].line > CONTEXT_LINES ? of->line[i].line - CONTEXT_LINES : 1;
+	*last = of->line[of->count - 1].line;
+	*last += *last ? CONTEXT_LINES : 0;
 }
 
-static void annotate_text_print_line(const struct printer *p, uint32_t file, int64_t line,
-				     const char *text)
+static void annotate_text_print_line(const struct printer *p, const struct annotate_lines *of,
+				     int64_t line, const char *text)
 {
 	char number[24];
 
 	snprintf(number, sizeof(number), "%lld", (long long)line);
-	annotate_text_row(p, weight_at(p, file, line), number, text);
+	annotate_text_row(p, weight_at(of, line), number, text);
 }
 
-static void unknown_line(const struct printer *p, uint32_t file)
+static void unknown_line(const struct printer *p, const struct annotate_lines *of)
 {
-	const struct annotate_weight *w = weight_at(p, file, 0);
+	const struct weight *w = weight_at(of, 0);
 
 	if (w)
 		annotate_text_row(p, w, "-", "(no line known)");
 }
 
-static void print_source(const struct printer *p, uint32_t file, const struct source_text *text)
+static void print_source(const struct printer *p, const struct annotate_lines *of,
+			 const struct source_text *text)
 {
 	const struct facts *facts = source_facts(p->a->source);
 	int64_t first, last;
 	int gap = 0;
 
-	annotate_text_range_of(p, file, &first, &last);
+	annotate_text_range_of(of, &first, &last);
 	if (text->modified_ns > facts->start_ns)
 		fprintf(p->out,
 			"%sThis file was changed after the recording began: lines may have "
 			"moved.%s\n",
-			p->v->warm, p->v->plain);
+			p->v->style.warn, p->v->style.plain);
 	titles(p, "line", text->path);
-	unknown_line(p, file);
-	if (last > (int64_t)text->count && !weight_at(p, file, (int64_t)text->count + 1))
+	unknown_line(p, of);
+	if (last > (int64_t)text->count && !weight_at(of, (int64_t)text->count + 1))
 		last = (int64_t)text->count > last - CONTEXT_LINES ? (int64_t)text->count : last;
 	for (int64_t line = first; line <= last; line++) {
-		if (last - first >= WHOLE_LINES && !is_near(p, file, line)) {
+		if (last - first >= WHOLE_LINES && !is_near(of, line)) {
 			gap = 1;
 			continue;
 		}
 		if (gap)
-			fprintf(p->out, "%s%*s...%s\n", p->v->dim, numbers_columns(p) + 5, "",
-				p->v->plain);
+			fprintf(p->out, "%s%*s...%s\n", p->v->style.dim, numbers_columns(p) + 5, "",
+				p->v->style.plain);
 		gap = 0;
-		annotate_text_print_line(p, file, line, source_text_line(text, line));
+		annotate_text_print_line(p, of, line, source_text_line(text, line));
 	}
 }
 
 /* Without source text: the numbers of the lines that have weight. */
-static void print_numbers(const struct printer *p, uint32_t file)
+static void print_numbers(const struct printer *p, const struct annotate_lines *of)
 {
-	titles(p, "line", names_text(&p->m->names, file));
-	unknown_line(p, file);
-	for (size_t i = 0; i < p->a->lines.count; i++) {
-		const struct annotate_place *l = &p->a->lines.item[i];
-
-		if (annotate_is_of(l, p->f) && l->file == file && l->line)
-			annotate_text_print_line(p, file, l->line, "");
-	}
+	titles(p, "line", names_text(&p->m->names, of->line->file));
+	unknown_line(p, of);
+	for (size_t i = 0; i < of->count; i++)
+		if (of->line[i].line)
+			annotate_text_print_line(p, of, of->line[i].line, "");
 }
 
 /* ---- instructions */
@@ -283,11 +241,11 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 		fprintf(p->out,
 			"%sThe program has no build-id: this may be another build of "
 			"it.%s\n",
-			p->v->warm, p->v->plain);
+			p->v->style.warn, p->v->style.plain);
 	titles(p, "address", d->path);
 	for (size_t n = 0; n < d->count; n++) {
 		const struct instruction *i = &d->item[n];
-		struct annotate_weight w;
+		struct weight w;
 		char address[24];
 
 		if (before && !i->offset) {
@@ -302,12 +260,12 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 					text = NULL;
 				file = i->file;
 			}
-			fprintf(p->out, "%s%*s", p->v->dim, numbers_columns(p) + 1, "");
+			fprintf(p->out, "%s%*s", p->v->style.dim, numbers_columns(p) + 1, "");
 			layout_name(p->out, key_base_name(i->file), 0);
 			fprintf(p->out, ":%d  ", i->line);
 			layout_name(p->out, text ? source_text_line(text, i->line) : "",
-				    p->v->columns ? p->v->columns - 45 : 0);
-			fprintf(p->out, "%s\n", p->v->plain);
+				    p->v->style.columns ? p->v->style.columns - 45 : 0);
+			fprintf(p->out, "%s\n", p->v->style.plain);
 		}
 		before = i;
 		snprintf(address, sizeof(address), "%llx", (unsigned long long)i->address);
@@ -319,51 +277,44 @@ static void print_code(const struct printer *p, const struct disassembly *d)
 
 /* ---- the whole */
 
-/* Prints the lines of all files of the function; returns how many have their source. */
+static int annotate_text_open(const struct printer *p, uint32_t file, struct source_text **out)
+{
+	return file ? source_text_open(out, names_text(&p->m->names, file), &p->v->places)
+		    : -ENOENT;
+}
+
+/* Prints the lines of all files of the function. 0 or -ENOMEM. */
 static int print_files(const struct printer *p)
 {
+	struct annotate_lines of = {.count = 0};
 	struct source_text *text;
-	size_t cursor = 0;
-	uint32_t file;
-	int shown = 0;
 
-	while (annotate_next_file(p->a, p->f, &cursor, &file)) {
-		int rc = file ? source_text_open(&text, names_text(&p->m->names, file),
-						 &p->v->places)
-			      : -ENOENT;
+	while (annotate_next_file(p->a, p->f, &of)) {
+		int rc = annotate_text_open(p, of.line->file, &text);
 
 		if (rc == -ENOMEM)
 			return rc;
 		fputc('\n', p->out);
 		if (rc) {
-			print_numbers(p, file);
+			print_numbers(p, &of);
 			continue;
 		}
-		print_source(p, file, text);
+		print_source(p, &of, text);
 		source_text_free(text);
-		shown++;
 	}
-	return shown;
+	return 0;
 }
 
-static uint32_t first_file(const struct printer *p)
+/* Is the source of any file there? *file: the first file that is known; 0 = none. */
+static int has_source(const struct printer *p, uint32_t *file)
 {
-	size_t cursor = 0;
-	uint32_t file = 0;
-
-	while (annotate_next_file(p->a, p->f, &cursor, &file) && !file)
-		;
-	return file;
-}
-
-static int has_source(const struct printer *p)
-{
+	struct annotate_lines of = {.count = 0};
 	struct source_text *text;
-	size_t cursor = 0;
-	uint32_t file;
 
-	while (annotate_next_file(p->a, p->f, &cursor, &file)) {
-		if (!file || source_text_open(&text, names_text(&p->m->names, file), &p->v->places))
+	*file = 0;
+	while (annotate_next_file(p->a, p->f, &of)) {
+		*file = *file ? *file : of.line->file;
+		if (annotate_text_open(p, of.line->file, &text))
 			continue;
 		source_text_free(text);
 		return 1;
@@ -387,21 +338,22 @@ static void advise(const struct printer *p, uint32_t file, const char *why)
 	fprintf(p->out, "No code: %s\n", why);
 }
 
-int annotate_text(const struct annotate *a, const struct annotate_function *f,
+int annotate_text(const struct annotate *a, const struct annotate_place *f,
 		  const struct annotate_view *view, FILE *out)
 {
 	struct printer p = {a, f, view, source_model(a->source), out};
 	struct disassembly *d = NULL;
 	char why[DISASSEMBLY_WHY] = "";
-	int source = has_source(&p), code = -ENOENT, rc;
-	uint32_t file = first_file(&p);
+	uint32_t file;
+	int source = has_source(&p, &file), code = -ENOENT, rc = 0;
 
 	if (view->disassemble || !source)
 		code = disassembly_open(&d, a, f, &view->places, why);
 	if (code == -ENOMEM)
 		return code;
 	head(&p);
-	rc = !code ? 1 : print_files(&p);
+	if (code)
+		rc = print_files(&p);
 	if (!code) {
 		fputc('\n', out);
 		print_code(&p, d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/annotate/disassembly.h"
+#include "report/annotate/annotate.h"
 
 #include "elf/module.h"
 
@@ -128,7 +128,7 @@ static int unnamed(struct elf_module *m, const char *function, struct elf_symbol
 /* Claims the offsets of the function at @symbol: all, if it is the only one of its name, else those
  * whose file and line are there and that no other has claimed. Returns how many. */
 static size_t disassembly_claim(struct disassembly *d, const struct annotate *a,
-				const struct annotate_function *f, const struct elf_symbol *symbol,
+				const struct annotate_place *f, const struct elf_symbol *symbol,
 				int is_only)
 {
 	const struct names *names = &source_model(a->source)->names;
@@ -152,7 +152,7 @@ static size_t disassembly_claim(struct disassembly *d, const struct annotate *a,
 
 /* The functions to show, at most @max; 0 and @why. */
 static size_t disassembly_find_functions(struct disassembly *d, const struct annotate *a,
-					 const struct annotate_function *f, struct elf_symbol *out,
+					 const struct annotate_place *f, struct elf_symbol *out,
 					 size_t max, char *why)
 {
 	const char *function = names_text(&source_model(a->source)->names, f->function);
@@ -176,22 +176,18 @@ static size_t disassembly_find_functions(struct disassembly *d, const struct ann
 }
 
 int disassembly_weight(const struct disassembly *d, const struct annotate *a,
-		       const struct instruction *i, struct annotate_weight *sum)
+		       const struct instruction *i, struct weight *sum)
 {
 	int any = 0;
 
-	*sum = (struct annotate_weight){0};
+	*sum = (struct weight){.last = 0};
 	for (size_t n = 0; n < a->offsets.count; n++) {
-		const struct annotate_weight *w = &a->offsets.item[n].weight;
+		const struct weight *w = &a->offsets.item[n].weight;
 
 		if (!d->places[n] || d->places[n] - i->address >= i->bytes)
 			continue;
-		sum->samples += w->samples;
-		sum->total_ns += w->total_ns;
-		sum->self_samples += w->self_samples;
-		sum->self_ns += w->self_ns;
-		draws_add(&sum->draws, &w->draws);
-		draws_add(&sum->self_draws, &w->self_draws);
+		amount_add(&sum->total, &w->total);
+		amount_add(&sum->self, &w->self);
 		any = 1;
 	}
 	return any;
@@ -301,7 +297,7 @@ static int disassemble(struct disassembly *d, const struct elf_symbol *symbol, c
 #endif
 
 int disassembly_open(struct disassembly **out, const struct annotate *a,
-		     const struct annotate_function *f, const struct source_places *places,
+		     const struct annotate_place *f, const struct source_places *places,
 		     char why[DISASSEMBLY_WHY])
 {
 	struct disassembly *d = calloc(1, sizeof(*d));

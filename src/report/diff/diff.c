@@ -86,7 +86,7 @@ static const struct model *diff_model(const struct diff *d, int side)
 
 int64_t diff_lost(const struct diff *d, int side)
 {
-	return facts_sum(diff_facts(d, side), diff_model(d, side), "lost");
+	return facts_sum(diff_facts(d, side), "lost");
 }
 
 uint64_t diff_samples(const struct diff *d, int side)
@@ -351,9 +351,8 @@ static int make_section(struct diff *d, enum diff_section section)
 static void set_units(struct diff *d, int side)
 {
 	struct diff_side *s = &d->side[side];
-	const struct facts *f = diff_facts(d, side);
 
-	s->duration_ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+	s->duration_ns = facts_duration(diff_facts(d, side));
 	s->spans = s->view[DIFF_SPANS]->tally.whole[MEASURE_SPANS];
 	s->units = d->query->per == DIFF_PER_SECOND ? (double)s->duration_ns / 1e9
 		   : d->query->per == DIFF_PER_SPAN ? (double)s->spans

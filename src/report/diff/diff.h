@@ -62,7 +62,7 @@ int64_t diff_lost(const struct diff *d, int side);
 uint64_t diff_samples(const struct diff *d, int side);
 uint64_t diff_weight(const struct diff *d, int side);
 
-int diff_text(const struct diff *d, const struct table_style *style, FILE *out);
+int diff_text(const struct diff *d, const struct text_style *style, FILE *out);
 /* @top 0 = all rows. Both: 0 or -ENOMEM; errors of @out stay in it (ferror). */
 int diff_json(const struct diff *d, uint64_t top, FILE *out);
 

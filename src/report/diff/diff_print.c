@@ -58,12 +58,12 @@ static void put_facts(const struct diff *d, struct table *t)
 			  *f[1]->damage ? f[1]->damage : NULL);
 }
 
-static int diff_print_head(const struct diff *d, const struct table_style *style, FILE *out)
+static int diff_print_head(const struct diff *d, const struct text_style *style, FILE *out)
 {
 	static const struct table_column column[] = {{.title = "", .is_text = 1},
 						     {.title = "A", .is_text = 1},
 						     {.title = "B", .is_text = 1}};
-	struct table_style all = *style;
+	struct text_style all = *style;
 	struct table t;
 	int rc;
 
@@ -79,9 +79,9 @@ static int diff_print_head(const struct diff *d, const struct table_style *style
 	return rc;
 }
 
-static int print_settings(const struct diff *d, const struct table_style *style, FILE *out)
+static int print_settings(const struct diff *d, const struct text_style *style, FILE *out)
 {
-	struct table_style few = *style;
+	struct text_style few = *style;
 
 	if (!table_rows(&d->settings))
 		return 0;
@@ -91,7 +91,7 @@ static int print_settings(const struct diff *d, const struct table_style *style,
 	return table_print(&d->settings, &few, out);
 }
 
-int diff_text(const struct diff *d, const struct table_style *style, FILE *out)
+int diff_text(const struct diff *d, const struct text_style *style, FILE *out)
 {
 	int rc = diff_print_head(d, style, out);
 

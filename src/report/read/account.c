@@ -13,14 +13,14 @@
 #define SILENT_PERIODS 20 /* of CPU time: one in 10^8 threads that used more has no sample */
 
 /* Of a sample of CPU time; 0: not known. */
-static double period_of(const struct facts *f, const struct model *m, uint32_t process)
+static double period_of(const struct facts *f, uint32_t process)
 {
 	const struct fact_clock *c = facts_clock_of(f, process);
 
 	if (c && c->period_ns)
 		return (double)c->period_ns;
 	for (uint32_t i = 0; i < f->type_count; i++) {
-		const char *name = names_text(&m->names, f->types[i].name);
+		const char *name = facts_name(f, f->types[i].name);
 		const struct sample_type *t = sample_type_find(name);
 
 		if (t && t->clock == SAMPLE_CPU && f->types[i].period_ns)
@@ -51,7 +51,7 @@ int account_has_effects(const struct facts *f)
 	return 0;
 }
 
-double account_effect(const struct facts *f, const struct model *m, uint32_t process)
+double account_effect(const struct facts *f, uint32_t process)
 {
 	const struct fact_clock *c = facts_clock_of(f, process);
 	struct fact_cpu sum;
@@ -60,7 +60,7 @@ double account_effect(const struct facts *f, const struct model *m, uint32_t pro
 	if (!c || !c->period_ns || c->tick_ns <= c->period_ns)
 		return 1;
 	periods = (double)c->tick_ns / (double)c->period_ns;
-	if (strcmp(names_text(&m->names, c->clock), RECORDING_CLOCK_TICKS) == 0)
+	if (strcmp(facts_name(f, c->clock), RECORDING_CLOCK_TICKS) == 0)
 		return interval_tick_effect(periods);
 	sum = account_cpu_of(f, process);
 	return interval_mixed_effect(periods, (double)sum.seen_ns / (double)c->period_ns,
@@ -71,7 +71,6 @@ double account_effect(const struct facts *f, const struct model *m, uint32_t pro
  * rows of one process mostly stand together. */
 struct pace {
 	const struct facts *f;
-	const struct model *m;
 	uint32_t process;
 	int known;
 	double ns; /* period x effect; 0 = not known */
@@ -80,7 +79,7 @@ struct pace {
 static double pace_of(struct pace *p, uint32_t process)
 {
 	if (!p->known || p->process != process)
-		p->ns = period_of(p->f, p->m, process) * account_effect(p->f, p->m, process);
+		p->ns = period_of(p->f, process) * account_effect(p->f, process);
 	p->known = 1;
 	p->process = process;
 	return p->ns;
@@ -94,9 +93,9 @@ static int is_silent(struct pace *p, const struct fact_cpu *row, int all)
 	       (all || (pace > 0 && (double)row->used_ns > SILENT_PERIODS * pace));
 }
 
-int account_read(const struct facts *f, const struct model *m, struct account *out)
+int account_read(const struct facts *f, struct account *out)
 {
-	struct pace pace = {.f = f, .m = m};
+	struct pace pace = {.f = f};
 	double variance = 0;
 
 	memset(out, 0, sizeof(*out));
@@ -139,14 +138,14 @@ static int is_amiss(const struct fact_cpu *row, const struct account *sum)
 	return sum->off < 0 ? row->used_ns > row->seen_ns : row->used_ns < row->seen_ns;
 }
 
-size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
-		    const struct fact_cpu **out, size_t room)
+size_t account_rows(const struct facts *f, enum account_order order, const struct fact_cpu **out,
+		    size_t room)
 {
-	struct pace pace = {.f = f, .m = m};
+	struct pace pace = {.f = f};
 	struct account sum;
 	size_t count = 0;
 
-	account_read(f, m, &sum);
+	account_read(f, &sum);
 	for (uint32_t i = 0; i < f->cpu_count && room; i++) {
 		const struct fact_cpu *row = &f->cpus[i];
 		size_t at;
@@ -220,26 +219,25 @@ static size_t met_of_process(struct pace *p, const struct fact_clock *c, struct 
 	return is_met_otherwise(p, &brief, &one) ? put_met(out, count, room, &one) : count;
 }
 
-size_t account_met(const struct facts *f, const struct model *m, struct account_met *out,
-		   size_t room)
+size_t account_met(const struct facts *f, struct account_met *out, size_t room)
 {
-	struct pace pace = {.f = f, .m = m};
+	struct pace pace = {.f = f};
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < f->clock_count && i < MET_PROCESSES && room; i++) {
 		const struct fact_clock *c = &f->clocks[i];
 
-		if (strcmp(names_text(&m->names, c->clock), RECORDING_CLOCK_TICKS) == 0 &&
+		if (strcmp(facts_name(f, c->clock), RECORDING_CLOCK_TICKS) == 0 &&
 		    c->tick_ns < UINT32_MAX)
 			count = met_of_process(&pace, c, out, count, room);
 	}
 	return count;
 }
 
-const char *account_name(const struct model *m, const struct fact_cpu *row, char *out, size_t room)
+const char *account_name(const struct facts *f, const struct fact_cpu *row, char *out, size_t room)
 {
 	if (row->thread)
-		return names_text(&m->names, model_thread_at(m, row->thread)->key);
-	snprintf(out, room, "the rest of %s", names_text(&m->names, row->process));
+		return facts_thread(f, row->thread);
+	snprintf(out, room, "the rest of %s", facts_name(f, row->process));
 	return out;
 }

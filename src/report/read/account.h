@@ -34,19 +34,19 @@ struct account {
 };
 
 /* 0: the file does not tell. */
-int account_read(const struct facts *f, const struct model *m, struct account *out);
+int account_read(const struct facts *f, struct account *out);
 /* Is account_effect() more than 1 for any process? It is where a tick is longer than a period. */
 int account_has_effects(const struct facts *f);
 /* E[W^2] / E[W] of the CPU samples of a process; 1 where nothing is told. */
-double account_effect(const struct facts *f, const struct model *m, uint32_t process);
+double account_effect(const struct facts *f, uint32_t process);
 
 enum account_order { ACCOUNT_GAPS, ACCOUNT_SILENT };
 /*
  * The rows with the largest gap between used and seen (if the whole is not as expected, only gaps
  * in its direction), or those of silent threads, largest first. Returns how many, at most @room.
  */
-size_t account_rows(const struct facts *f, const struct model *m, enum account_order order,
-		    const struct fact_cpu **out, size_t room);
+size_t account_rows(const struct facts *f, enum account_order order, const struct fact_cpu **out,
+		    size_t room);
 /*
  * Where the clock is ticks: which threads do these meet more or less often than is due? Their
  * shares are misjudged. On a busy CPU time slices begin at a tick. So a thread that gives the CPU
@@ -66,10 +66,9 @@ struct account_met {
 	double part, off;         /* seen / used; in standard errors */
 };
 /* Furthest off first. Returns how many, at most @room. */
-size_t account_met(const struct facts *f, const struct model *m, struct account_met *out,
-		   size_t room);
+size_t account_met(const struct facts *f, struct account_met *out, size_t room);
 
 /* "worker [101]", or "the rest of shop [100]". */
-const char *account_name(const struct model *m, const struct fact_cpu *row, char *out, size_t room);
+const char *account_name(const struct facts *f, const struct fact_cpu *row, char *out, size_t room);
 
 #endif

@@ -3,33 +3,15 @@
 #include "report/read/context.h"
 
 #include "base/array.h"
-#include "jfr/join/join.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-struct context_index {
-	struct join join;     /* an interval's payload is its number */
-	uint32_t *first_item; /* of each number, in items */
-	size_t first_room;
-	struct context_item *items;
-	uint32_t item_count;
-	size_t item_room;
-};
-
-struct context_index *context_index_new(void)
-{
-	return calloc(1, sizeof(struct context_index));
-}
-
 void context_index_free(struct context_index *x)
 {
-	if (!x)
-		return;
 	join_free(&x->join);
 	free(x->first_item);
 	free(x->items);
-	free(x);
 }
 
 int context_index_add(struct context_index *x, uint64_t thread, int64_t start_ns, int64_t end_ns,

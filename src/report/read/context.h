@@ -11,11 +11,18 @@
 #ifndef WEFT_REPORT_CONTEXT_H
 #define WEFT_REPORT_CONTEXT_H
 
+#include "jfr/join/join.h"
 #include "report/read/model.h"
 
-struct context_index;
+struct context_index {        /* starts as zeros */
+	struct join join;     /* an interval's payload is its number */
+	uint32_t *first_item; /* of each number, in items */
+	size_t first_room;
+	struct context_item *items;
+	uint32_t item_count;
+	size_t item_room;
+};
 
-struct context_index *context_index_new(void);
 void context_index_free(struct context_index *x);
 
 /* @thread: any number that stands for the thread; items are copied. 0 or -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "report/read/decode.h"
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "report/read/rows.h"
@@ -14,7 +15,6 @@
 #include <string.h>
 
 #define ACC_NATIVE 0x100
-#define FRAMES_MAX 4096 /* of one stack; the JVM's limit is 2048 */
 
 /* What is looked up by a pool key. */
 enum decode_kind { DECODE_THREAD, DECODE_METHOD, DECODE_STACK, DECODE_STATE };
@@ -121,24 +121,18 @@ static int decode_hex_digit(char c)
 static uint32_t decode_file_name(struct decoder *d, struct weft_jfr_string descriptor)
 {
 	const char *at = descriptor.data + 3, *end = descriptor.data + descriptor.bytes - 1;
-	char *path = is_path(descriptor) ? malloc(descriptor.bytes) : NULL;
-	size_t used = 0;
-	uint32_t id;
+	struct buf path = {0};
 
-	if (!path) {
-		d->model->failed |= is_path(descriptor);
+	if (!is_path(descriptor))
 		return 0;
-	}
 	while (at < end) {
 		int high = *at == '%' && end - at > 2 ? decode_hex_digit(at[1]) : -1;
 		int low = high >= 0 ? decode_hex_digit(at[2]) : -1;
 
-		path[used++] = low < 0 ? *at : (char)(high << 4 | low);
+		buf_put_u8(&path, (uint8_t)(low < 0 ? *at : high << 4 | low));
 		at += low < 0 ? 1 : 3;
 	}
-	id = names_id_bytes(&d->model->names, path, used);
-	free(path);
-	return id;
+	return names_id_buf(&d->model->names, &path);
 }
 
 /*
@@ -161,22 +155,15 @@ static int is_native(const struct weft_jfr_node *method, struct weft_jfr_string 
 static uint32_t java_name(struct decoder *d, struct weft_jfr_string type,
 			  struct weft_jfr_string name)
 {
-	char *text = malloc(type.bytes + name.bytes + 1);
-	size_t used = 0;
-	uint32_t id;
+	struct buf text = {0};
 
-	if (!text) {
-		d->model->failed = 1;
-		return 0;
-	}
 	for (size_t i = 0; i < type.bytes; i++)
-		text[used++] = type.data[i] == '/' ? '.' : type.data[i];
+		buf_put_u8(&text, (uint8_t)(type.data[i] == '/' ? '.' : type.data[i]));
 	if (type.bytes && name.bytes)
-		text[used++] = '.';
-	memcpy(text + used, name.data, name.bytes);
-	id = names_id_bytes(&d->model->names, text, used + name.bytes);
-	free(text);
-	return id;
+		buf_put_u8(&text, '.');
+	if (name.bytes)
+		buf_put(&text, name.data, name.bytes);
+	return names_id_buf(&d->model->names, &text);
 }
 
 /* A module is written as a class. "[vdso]" is "<vdso>" there: no class may begin with a bracket. */
@@ -283,8 +270,8 @@ static uint32_t decode_new_stack(struct decoder *d, const struct weft_jfr_node *
 	uint32_t used = 0;
 	struct frame *room;
 
-	if (count > FRAMES_MAX) {
-		count = FRAMES_MAX;
+	if (count > STACK_FRAMES_MAX) {
+		count = STACK_FRAMES_MAX;
 		truncated = 1;
 	}
 	room = array_grown(d->frames, count, &d->frame_room, sizeof(*room));

@@ -164,9 +164,9 @@ static uint64_t facts_find(const struct facts *f, enum fact_kind kind, uint32_t 
 	return at ? *at : 0;
 }
 
-struct fact_type *facts_type_named(const struct facts *f, const struct model *m, const char *name)
+struct fact_type *facts_type_named(const struct facts *f, const char *name)
 {
-	uint64_t number = facts_find(f, A_TYPE, names_find(&m->names, name));
+	uint64_t number = facts_find(f, A_TYPE, names_find(&f->model->names, name));
 
 	return number ? &f->types[number - 1] : NULL;
 }
@@ -185,9 +185,24 @@ const struct fact_time *facts_time_of(const struct facts *f, uint32_t thread)
 	return number ? &f->times[number - 1] : NULL;
 }
 
-int64_t facts_value(const struct facts *f, const struct model *m, const char *name)
+uint64_t facts_duration(const struct facts *f)
 {
-	uint32_t id = names_find(&m->names, name);
+	return f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
+}
+
+const char *facts_name(const struct facts *f, uint32_t id)
+{
+	return names_text(&f->model->names, id);
+}
+
+const char *facts_thread(const struct facts *f, uint32_t thread)
+{
+	return thread ? facts_name(f, model_thread_at(f->model, thread)->key) : NULL;
+}
+
+int64_t facts_value(const struct facts *f, const char *name)
+{
+	uint32_t id = names_find(&f->model->names, name);
 
 	for (uint32_t i = 0; i < f->counter_count; i++)
 		if (f->counters[i].name == id)
@@ -195,9 +210,9 @@ int64_t facts_value(const struct facts *f, const struct model *m, const char *na
 	return 0;
 }
 
-int64_t facts_sum(const struct facts *f, const struct model *m, const char *kind)
+int64_t facts_sum(const struct facts *f, const char *kind)
 {
-	uint32_t id = names_find(&m->names, kind);
+	uint32_t id = names_find(&f->model->names, kind);
 	int64_t sum = 0;
 
 	for (uint32_t i = 0; i < f->counter_count; i++)

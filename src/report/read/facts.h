@@ -67,8 +67,9 @@ struct fact_type {
 };
 
 struct facts {
-	int64_t start_ns, end_ns; /* epoch */
-	uint64_t events;          /* of all types */
+	const struct model *model; /* whose names and threads all of these have */
+	int64_t start_ns, end_ns;  /* epoch */
+	uint64_t events;           /* of all types */
 	struct fact_counter *counters;
 	struct fact_bucket *buckets;
 	struct fact_process *processes;
@@ -103,15 +104,20 @@ void facts_module(struct facts *f, const struct fact_module *module);
 /* The row of a type by its name, made when new; NULL: out of memory. */
 struct fact_type *facts_type(struct facts *f, uint32_t name);
 /* NULL: the file does not declare it. */
-struct fact_type *facts_type_named(const struct facts *f, const struct model *m, const char *name);
+struct fact_type *facts_type_named(const struct facts *f, const char *name);
 /* The last value of a setting holds. */
 void facts_setting(struct facts *f, uint32_t name, uint32_t value);
 /* NULL: nothing is told of this process or thread. */
 const struct fact_clock *facts_clock_of(const struct facts *f, uint32_t process);
 const struct fact_time *facts_time_of(const struct facts *f, uint32_t thread);
+/* From its start to its end, 0 if that is before. */
+uint64_t facts_duration(const struct facts *f);
+/* The text of an id; a thread as people call it, NULL for thread 0. */
+const char *facts_name(const struct facts *f, uint32_t id);
+const char *facts_thread(const struct facts *f, uint32_t thread);
 /* Sum of a counter; 0 when the file has none. */
-int64_t facts_value(const struct facts *f, const struct model *m, const char *name);
+int64_t facts_value(const struct facts *f, const char *name);
 /* Sum of a kind of counters ("lost"). */
-int64_t facts_sum(const struct facts *f, const struct model *m, const char *kind);
+int64_t facts_sum(const struct facts *f, const char *kind);
 
 #endif

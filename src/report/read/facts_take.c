@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events that are facts, field by field: see facts_take.h. */
-#include "report/read/facts_take.h"
+/* From events of a file to what facts.h keeps of them, field by field. */
+#include "report/read/plan.h"
 
 #include "base/recording.h"
-#include "report/read/types.h"
 
 #include <math.h>
 #include <string.h>

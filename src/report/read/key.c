@@ -18,6 +18,12 @@ static const char *const kinds[] = {
 
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
+/* What of a context they are the values of; 0 = of no fixed key. */
+static const uint32_t contexts[KIND_COUNT] = {[KEY_SPAN] = CONTEXT_SPAN,
+					      [KEY_ROOT] = CONTEXT_ROOT,
+					      [KEY_TRACE] = CONTEXT_TRACE,
+					      [KEY_COROUTINE] = CONTEXT_COROUTINE};
+
 const char *key_choices(enum key_kind but)
 {
 	static char choices[160];
@@ -63,6 +69,7 @@ int key_parse(struct key *k, const char *text)
 	for (size_t i = 0; i < KEY_TAG; i++) {
 		if (strcmp(text, kinds[i]) == 0) {
 			k->kind = (enum key_kind)i;
+			k->tag = contexts[i];
 			return 0;
 		}
 	}
@@ -103,14 +110,6 @@ uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample
 	switch (k->kind) {
 	case KEY_STACK:
 		return model_path(m, s->stack);
-	case KEY_SPAN:
-		return context_value(&s->context, CONTEXT_SPAN, 0);
-	case KEY_ROOT:
-		return context_value(&s->context, CONTEXT_ROOT, 0);
-	case KEY_TRACE:
-		return context_value(&s->context, CONTEXT_TRACE, 0);
-	case KEY_COROUTINE:
-		return context_value(&s->context, CONTEXT_COROUTINE, 0);
 	case KEY_THREAD:
 		return model_thread_at(m, s->thread)->key;
 	case KEY_PROCESS:

@@ -29,8 +29,8 @@ enum key_kind {
 
 struct key {
 	enum key_kind kind;
-	char text[512];    /* as given: "span", "tag:route", "label:http.route" */
-	uint32_t tag;      /* KEY_TAG, KEY_LABEL: id in model.keys */
+	char text[512]; /* as given: "span", "tag:route", "label:http.route" */
+	uint32_t tag;   /* of what a context has: id in model.keys, of tags and labels once bound */
 	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
 	int unknown; /* KEY_TAG, KEY_LABEL: the recording does not have it; after key_bind() */
 };

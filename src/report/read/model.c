@@ -193,3 +193,36 @@ const char *context_key_name(const struct model *m, uint32_t key)
 
 	return key && key < CONTEXT_TAGS ? fixed[key] : names_text(&m->keys, key);
 }
+
+void amount_count(struct amount *a, const struct sample *s)
+{
+	amount_add(a, &(struct amount){s->times, s->weight_ns, s->draws});
+}
+
+void amount_add(struct amount *to, const struct amount *more)
+{
+	to->samples += more->samples;
+	to->ns += more->ns;
+	draws_add(&to->draws, &more->draws);
+}
+
+uint64_t amount_of(const struct amount *part, const struct amount *whole)
+{
+	return whole->ns ? part->ns : part->samples;
+}
+
+int amount_order(const struct amount *a, const struct amount *b)
+{
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return (b->samples > a->samples) - (b->samples < a->samples);
+}
+
+void weight_count(struct weight *w, const struct sample *s, uint64_t number, int is_self)
+{
+	if (w->last != number)
+		amount_count(&w->total, s);
+	w->last = number;
+	if (is_self)
+		amount_count(&w->self, s);
+}

@@ -50,6 +50,8 @@ struct source_line {
 	int32_t line;            /* 0 = not known */
 };
 
+#define STACK_FRAMES_MAX 4096 /* the JVM's limit is 2048 */
+
 struct stack {
 	struct frame *frames; /* leaf first */
 	uint32_t count;
@@ -89,6 +91,19 @@ struct sample {
 	uint32_t own;   /* as many items of the context, the first, are the event's own fields */
 	struct draws draws; /* by weight_ns, or by times where that is 0: see interval.h */
 	struct context context;
+};
+
+/* So many samples, and what they weigh. */
+struct amount {
+	uint64_t samples, ns;
+	struct draws draws; /* of which the errors of shares follow */
+};
+
+/* What is counted of a function, a path, a line: the samples that it is on the stack of, each of
+ * them once, and those that ran in it themselves. */
+struct weight {
+	struct amount total, self;
+	uint64_t last; /* number of the last sample counted in total */
 };
 
 struct model {
@@ -133,5 +148,14 @@ const char *context_key_name(const struct model *m, uint32_t key);
 void context_add(struct context *c, struct context_item item);
 /* The innermost value of a key; with @type not 0 only from events of that type. 0: none. */
 uint32_t context_value(const struct context *c, uint32_t key, uint32_t type);
+
+void amount_count(struct amount *a, const struct sample *s);
+void amount_add(struct amount *to, const struct amount *more);
+/* What @whole is divided by: its time if it has any, else samples. */
+uint64_t amount_of(const struct amount *part, const struct amount *whole);
+/* By time, then by samples, for qsort(): the heavier one first. */
+int amount_order(const struct amount *a, const struct amount *b);
+/* Samples are numbered from 1, in the order in which they are counted. */
+void weight_count(struct weight *w, const struct sample *s, uint64_t number, int is_self);
 
 #endif

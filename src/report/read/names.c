@@ -3,6 +3,7 @@
 #include "report/read/names.h"
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/map.h"
 
 #include <errno.h>
@@ -79,6 +80,15 @@ uint32_t names_id_format(struct names *n, const char *format, ...)
 	}
 	id = names_id_bytes(n, text, (size_t)bytes);
 	free(text);
+	return id;
+}
+
+uint32_t names_id_buf(struct names *n, struct buf *b)
+{
+	uint32_t id = b->size ? names_id_bytes(n, (const char *)b->data, b->size) : 0;
+
+	n->failed |= b->failed;
+	buf_free(b);
 	return id;
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct map;
 
 struct names {
@@ -27,6 +28,8 @@ uint32_t names_id(struct names *n, const char *text);
 uint32_t names_id_bytes(struct names *n, const char *text, size_t bytes);
 uint32_t names_id_format(struct names *n, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Of what is in a buffer, which is freed. */
+uint32_t names_id_buf(struct names *n, struct buf *b);
 /* The id of a text that may not be there; 0 then. */
 uint32_t names_find(const struct names *n, const char *text);
 /* Never NULL; lives as long as the names. */

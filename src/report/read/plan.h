@@ -7,8 +7,26 @@
 #ifndef WEFT_REPORT_PLAN_H
 #define WEFT_REPORT_PLAN_H
 
-#include "report/read/facts_take.h"
+#include "report/read/decode.h"
+#include "report/read/facts.h"
 #include "report/read/types.h"
+
+/* An event that says something of the recording itself: facts_take.c. */
+struct fact_event {
+	struct facts *facts;
+	struct decoder *decoder;
+	const struct weft_jfr_reader *reader;
+	const struct weft_jfr_event_view *event;
+};
+
+typedef void fact_taker(const struct fact_event *e);
+
+/* Takes the events of a type into the facts; NULL: they say nothing of the recording itself. */
+fact_taker *facts_taker(const char *type);
+
+/* Of jdk.ActiveSetting. Rows of one setting follow each other in time: the newest holds until the
+ * next, so samples have to be read with it. */
+fact_taker facts_take_setting;
 
 enum role { ROLE_NONE, ROLE_SAMPLE, ROLE_CONTEXT, ROLE_FACT };
 

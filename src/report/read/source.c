@@ -24,7 +24,7 @@ struct source {
 	char *path;
 	struct model model;
 	struct facts facts;
-	struct context_index *contexts;
+	struct context_index contexts;
 	struct decoder decoder;
 	struct weft_jfr_reader *reader;
 	struct map *plans;  /* address of a class -> address of its plan */
@@ -55,18 +55,6 @@ static const struct sample_type *type_of_fact(const struct source *s, const stru
 
 /* ---- plans */
 
-static void drop_plans(struct source *s)
-{
-	uint64_t *plan;
-	const void *key;
-	size_t cursor = 0, bytes;
-
-	while (s->plans && map_next(s->plans, &cursor, &key, &bytes, &plan))
-		free((void *)(uintptr_t)*plan);
-	map_free(s->plans);
-	s->plans = NULL;
-}
-
 /* In the first pass an event that is to be counted is a context for the others, if it is one. */
 static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 {
@@ -79,19 +67,12 @@ static struct plan *new_plan(struct source *s, const struct weft_jfr_class *c)
 
 static const struct plan *source_plan_of(struct source *s, const struct weft_jfr_class *c)
 {
-	uintptr_t key = (uintptr_t)c;
-	uint64_t *at;
+	uint64_t *at = map_put(s->plans, &c, sizeof(void *), NULL);
 
-	if (!s->plans)
-		s->plans = map_new();
-	at = s->plans ? map_put(s->plans, &key, sizeof(key), NULL) : NULL;
 	if (at && !*at)
 		*at = (uintptr_t)new_plan(s, c);
-	if (!at || !*at) {
-		s->model.failed = 1;
-		return NULL;
-	}
-	return (const struct plan *)(uintptr_t)*at;
+	s->model.failed |= !at || !*at;
+	return at ? (const struct plan *)(uintptr_t)*at : NULL;
 }
 
 /* ---- the passes */
@@ -150,7 +131,7 @@ static int source_take_context(struct source *s, const struct plan *p,
 	if (!count)
 		return 0;
 	s->facts.context_count++;
-	return context_index_add(s->contexts, thread, e->start_ns, e->start_ns + e->duration_ns,
+	return context_index_add(&s->contexts, thread, e->start_ns, e->start_ns + e->duration_ns,
 				 items, count);
 }
 
@@ -182,20 +163,26 @@ static int note_types(struct source *s)
 
 static int enter_chunk(struct source *s, const struct weft_jfr_event_view *e)
 {
+	int rc;
+
 	if (e->chunk == s->chunk)
 		return 0;
 	s->chunk = e->chunk;
-	return note_types(s);
+	rc = note_types(s);
+	return rc ? rc : decoder_enter(&s->decoder, e->chunk);
 }
 
 static int start_pass(struct source *s, int second)
 {
 	weft_jfr_reader_free(s->reader);
-	drop_plans(s);
+	map_free_values(s->plans, free);
+	s->plans = map_new();
 	s->second = second;
 	s->chunk = UINT64_MAX;
 	errno = 0;
 	s->reader = weft_jfr_open(s->path);
+	if (!s->plans)
+		return -ENOMEM;
 	if (!s->reader)
 		return errno ? -errno : -EIO;
 	weft_jfr_filter(s->reader, source_wanted, s);
@@ -215,8 +202,6 @@ static int first_event(struct source *s, const struct weft_jfr_event_view *e)
 	const struct plan *p;
 	int rc = enter_chunk(s, e);
 
-	if (!rc)
-		rc = decoder_enter(&s->decoder, e->chunk);
 	if (rc)
 		return rc;
 	p = source_plan_of(s, e->type);
@@ -256,7 +241,7 @@ static int source_first_pass(struct source *s)
 	weft_jfr_span(s->reader, &s->facts.start_ns, &s->facts.end_ns);
 	if (s->facts.failed)
 		return -ENOMEM;
-	context_index_seal(s->contexts);
+	context_index_seal(&s->contexts);
 	return 0;
 }
 
@@ -277,7 +262,7 @@ static int any_events(struct source *s, const char *which)
 static int is_doubled(const struct source *s, const struct sample_type *type)
 {
 	const struct fact_type *other =
-		type->yields_to ? facts_type_named(&s->facts, &s->model, type->yields_to) : NULL;
+		type->yields_to ? facts_type_named(&s->facts, type->yields_to) : NULL;
 
 	return other && other->events;
 }
@@ -285,9 +270,8 @@ static int is_doubled(const struct source *s, const struct sample_type *type)
 /* Periods are those that were told last; a type's first sample may tell one yet. */
 static void settle_periods(struct source *s)
 {
-	struct fact_type *wall = facts_type_named(&s->facts, &s->model, WALL_CLOCK_SAMPLE);
-	const struct fact_type *cpu =
-		facts_type_named(&s->facts, &s->model, RECORDING_EXECUTION_SAMPLE);
+	struct fact_type *wall = facts_type_named(&s->facts, WALL_CLOCK_SAMPLE);
+	const struct fact_type *cpu = facts_type_named(&s->facts, RECORDING_EXECUTION_SAMPLE);
 
 	/* async-profiler started for wall-clock samples only tells their interval as CPU's. */
 	if (wall && !wall->now_ns && cpu && !cpu->events)
@@ -319,22 +303,21 @@ int source_open(struct source **out, const char *path, const char *which)
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
-	s->kinds = SAMPLE_COUNTED;
+	s->facts.model = &s->model;
 	s->path = strdup(path);
-	s->contexts = context_index_new();
 	if (which && !sample_type_choice(which)) {
 		s->other = strdup(which);
 		if (!s->other)
 			goto err;
 	}
-	if (!s->path || !s->contexts || model_init(&s->model))
+	if (!s->path || model_init(&s->model))
 		goto err;
 	s->decoder =
 		(struct decoder){.model = &s->model, .detail = DECODE_LINES, .chunk = UINT64_MAX};
 	rc = source_first_pass(s);
 	if (!rc)
 		rc = model_error(&s->model);
-	if (!rc && s->other && !facts_type_named(&s->facts, &s->model, s->other))
+	if (!rc && s->other && !facts_type_named(&s->facts, s->other))
 		rc = *s->facts.damage ? -ENODATA : -EINVAL;
 	if (rc)
 		goto err;
@@ -353,9 +336,9 @@ void source_free(struct source *s)
 	if (!s)
 		return;
 	weft_jfr_reader_free(s->reader);
-	drop_plans(s);
+	map_free_values(s->plans, free);
 	decoder_free(&s->decoder);
-	context_index_free(s->contexts);
+	context_index_free(&s->contexts);
 	free(s->effects);
 	facts_free(&s->facts);
 	model_free(&s->model);
@@ -367,11 +350,6 @@ void source_free(struct source *s)
 void source_set_counts(struct source *s, int counts)
 {
 	s->counts = counts;
-}
-
-void source_set_kinds(struct source *s, unsigned int kinds)
-{
-	s->kinds = kinds;
 }
 
 void source_set_detail(struct source *s, unsigned int detail)
@@ -423,13 +401,6 @@ int source_has_sites(const struct source *s)
 		    type_of_fact(s, &s->facts.types[i]) != &sample_type_event)
 			return 1;
 	return 0;
-}
-
-int source_type_is_cpu(const char *name)
-{
-	const struct sample_type *t = sample_type_find(name);
-
-	return t && t->clock == SAMPLE_CPU;
 }
 
 /* ---- samples */
@@ -484,7 +455,7 @@ static int source_find_effects(struct source *s)
 		return 0;
 	s->effects = calloc(f->clock_count, sizeof(*s->effects));
 	for (uint32_t i = 0; s->effects && i < f->clock_count; i++)
-		s->effects[i] = account_effect(f, &s->model, f->clocks[i].process);
+		s->effects[i] = account_effect(f, f->clocks[i].process);
 	return s->effects ? 0 : -ENOMEM;
 }
 
@@ -546,10 +517,10 @@ static void sample_add_context(const struct source *s, const struct plan *p, str
 	if (!sample->thread_key || is_whole)
 		return;
 	if (sample_last_ns(sample) > sample->time_ns)
-		context_index_ask(s->contexts, sample->thread_key, sample_last_ns(sample),
+		context_index_ask(&s->contexts, sample->thread_key, sample_last_ns(sample),
 				  &sample->context);
 	if (sample->context.count == sample->own)
-		context_index_ask(s->contexts, sample->thread_key, sample->time_ns,
+		context_index_ask(&s->contexts, sample->thread_key, sample->time_ns,
 				  &sample->context);
 }
 
@@ -595,8 +566,6 @@ static int second_event(struct source *s, const struct weft_jfr_event_view *e,
 	const struct plan *p;
 	int rc = enter_chunk(s, e);
 
-	if (!rc)
-		rc = decoder_enter(&s->decoder, e->chunk);
 	p = rc ? NULL : source_plan_of(s, e->type);
 	if (!p)
 		return rc ? rc : -ENOMEM;
@@ -620,10 +589,10 @@ uint32_t source_contexts(const struct source *s, const struct sample *sample, ui
 	uint32_t count = 0;
 
 	if (sample->thread_key)
-		count = context_index_holding(s->contexts, sample->thread_key, end_ns, out, room);
+		count = context_index_holding(&s->contexts, sample->thread_key, end_ns, out, room);
 	if (sample->thread_key && !count && end_ns > sample->time_ns)
-		count = context_index_holding(s->contexts, sample->thread_key, sample->time_ns, out,
-					      room);
+		count = context_index_holding(&s->contexts, sample->thread_key, sample->time_ns,
+					      out, room);
 	return count;
 }
 
@@ -642,12 +611,14 @@ const struct weft_jfr_reader *source_reader(const struct source *s)
 	return s->reader;
 }
 
-int source_read(struct source *s, int (*each)(const struct sample *sample, void *arg), void *arg)
+int source_read(struct source *s, unsigned int kinds,
+		int (*each)(const struct sample *sample, void *arg), void *arg)
 {
 	struct weft_jfr_event_view e;
 	struct sample sample;
 	int rc = start_pass(s, 1);
 
+	s->kinds = kinds;
 	if (!rc)
 		rc = source_find_effects(s);
 	if (rc)

@@ -34,12 +34,6 @@ void source_set_detail(struct source *s, unsigned int detail);
 /* Whether samples are counted only: then they have no weight. */
 void source_set_counts(struct source *s, int counts);
 
-/*
- * Of which kinds (enum sample_kind) events are that source_read() hands out, SAMPLE_COUNTED alone
- * at first. An event of several kinds comes once; one that is not counted weighs its duration.
- */
-void source_set_kinds(struct source *s, unsigned int kinds);
-
 struct model *source_model(struct source *s);
 const struct facts *source_facts(const struct source *s);
 
@@ -65,10 +59,11 @@ const struct weft_jfr_event_view *source_event(const struct source *s);
 struct decoder *source_decoder(struct source *s);
 const struct weft_jfr_reader *source_reader(const struct source *s);
 
-/* Are samples of this event type samples of CPU time? */
-int source_type_is_cpu(const char *name);
-
-/* Calls @each for every selected sample until it returns non-zero. 0, that, or -errno. */
-int source_read(struct source *s, int (*each)(const struct sample *sample, void *arg), void *arg);
+/*
+ * Calls @each for every event of these kinds (enum sample_kind) until it returns non-zero: 0, that,
+ * or -errno. An event of several kinds comes once; one that is not counted weighs its duration.
+ */
+int source_read(struct source *s, unsigned int kinds,
+		int (*each)(const struct sample *sample, void *arg), void *arg);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/source_text.h"
 
+#include "jfr/common/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -156,22 +158,16 @@ static char *expand(const char *bytes, size_t count, size_t *out_count)
 /* Closes @fd. */
 static int source_text_load(struct source_text *t, int fd, size_t bytes)
 {
-	FILE *file = fdopen(fd, "r");
-	char *raw = file ? calloc(1, bytes + 1) : NULL;
+	char *raw = malloc(bytes + 1);
+	ssize_t got = raw ? file_read_at(fd, raw, bytes, 0) : -ENOMEM;
 	size_t expanded = 0;
-	int rc = raw ? 0 : -ENOMEM;
 
-	if (raw && fread(raw, 1, bytes, file) < bytes && ferror(file))
-		rc = -errno;
-	if (!rc)
-		t->bytes = expand(raw, bytes, &expanded);
+	close(fd);
+	if (got >= 0)
+		t->bytes = expand(raw, (size_t)got, &expanded);
 	free(raw);
-	if (file)
-		fclose(file);
-	else
-		close(fd);
-	if (rc)
-		return rc;
+	if (got < 0)
+		return (int)got;
 	return t->bytes ? cut_lines(t, expanded) : -ENOMEM;
 }
 

@@ -73,11 +73,10 @@ double times_factor(struct times_weigher *w, const struct facts *f, uint32_t thr
 	return w->times.factor[times_place(state)];
 }
 
-uint64_t times_period(const struct facts *f, const struct model *m)
+uint64_t times_period(const struct facts *f)
 {
 	for (uint32_t i = 0; i < f->type_count; i++) {
-		const struct sample_type *t =
-			sample_type_find(names_text(&m->names, f->types[i].name));
+		const struct sample_type *t = sample_type_find(facts_name(f, f->types[i].name));
 
 		if (t && t->has_states && f->types[i].period_ns)
 			return f->types[i].period_ns;
@@ -90,9 +89,9 @@ static double part_off(const struct fact_time *t, const struct times *k)
 	return fabs(k->told_ns / times_sum_of(t->due_ns) - 1);
 }
 
-void times_read(const struct facts *f, const struct model *m, struct times_sum *out)
+void times_read(const struct facts *f, struct times_sum *out)
 {
-	uint64_t period_ns = times_period(f, m);
+	uint64_t period_ns = times_period(f);
 	struct times k;
 
 	*out = (struct times_sum){.judged = 0};
@@ -108,10 +107,9 @@ void times_read(const struct facts *f, const struct model *m, struct times_sum *
 	}
 }
 
-size_t times_rows(const struct facts *f, const struct model *m, const struct fact_time **out,
-		  size_t room)
+size_t times_rows(const struct facts *f, const struct fact_time **out, size_t room)
 {
-	uint64_t period_ns = times_period(f, m);
+	uint64_t period_ns = times_period(f);
 	double off[TIMES_ROWS_MAX];
 	struct times k;
 	size_t count = 0, at;

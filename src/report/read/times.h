@@ -45,7 +45,7 @@ double times_factor(struct times_weigher *w, const struct facts *f, uint32_t thr
 		    const char *state, uint64_t period_ns);
 
 /* The period of wall-clock samples; 0: the file does not tell. */
-uint64_t times_period(const struct facts *f, const struct model *m);
+uint64_t times_period(const struct facts *f);
 
 /* How many threads were judged, and of how many of these the time does not add up. */
 struct times_sum {
@@ -53,11 +53,10 @@ struct times_sum {
 	int64_t passed_ns;
 	double told_ns;
 };
-void times_read(const struct facts *f, const struct model *m, struct times_sum *out);
+void times_read(const struct facts *f, struct times_sum *out);
 
 /* The threads that are off most, by the part of the time that passed; the worst first. Returns how
  * many, at most @room. */
-size_t times_rows(const struct facts *f, const struct model *m, const struct fact_time **out,
-		  size_t room);
+size_t times_rows(const struct facts *f, const struct fact_time **out, size_t room);
 
 #endif

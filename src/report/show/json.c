@@ -25,7 +25,7 @@ static json_t *json_name(const struct model *m, uint32_t id)
 }
 
 /* Every cause of loss, also those with 0, if the file has weft's counters at all. */
-static json_t *lost(const struct facts *f, const struct model *m)
+static json_t *lost(const struct facts *f)
 {
 	json_t *o = json_object();
 
@@ -38,28 +38,28 @@ static json_t *lost(const struct facts *f, const struct model *m)
 #undef LOST_ROW
 	json_object_set_new(o, RECORDING_COUNTER_PENDING, json_integer(0));
 	for (uint32_t i = 0; i < f->counter_count; i++)
-		if (strcmp(names_text(&m->names, f->counters[i].kind), "lost") == 0)
-			json_object_set_new(o, names_text(&m->names, f->counters[i].name),
+		if (strcmp(facts_name(f, f->counters[i].kind), "lost") == 0)
+			json_object_set_new(o, facts_name(f, f->counters[i].name),
 					    json_integer(f->counters[i].value));
 	return o;
 }
 
-static json_t *counters(const struct facts *f, const struct model *m)
+static json_t *counters(const struct facts *f)
 {
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->counter_count; i++)
-		json_object_set_new(o, names_text(&m->names, f->counters[i].name),
+		json_object_set_new(o, facts_name(f, f->counters[i].name),
 				    json_integer(f->counters[i].value));
 	return o;
 }
 
-static json_t *histograms(const struct facts *f, const struct model *m)
+static json_t *histograms(const struct facts *f)
 {
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->bucket_count; i++) {
-		const char *of = names_text(&m->names, f->buckets[i].name);
+		const char *of = facts_name(f, f->buckets[i].name);
 		json_t *rows = json_object_get(o, of);
 
 		if (!rows) {
@@ -73,11 +73,11 @@ static json_t *histograms(const struct facts *f, const struct model *m)
 	return o;
 }
 
-static json_t *books(const struct facts *f, const struct model *m)
+static json_t *books(const struct facts *f)
 {
 	struct books b;
 
-	if (!books_read(f, m, &b))
+	if (!books_read(f, &b))
 		return json_object();
 	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b}", "attempted", (json_int_t)b.attempted,
 			 "delivered", (json_int_t)b.delivered, "lost", (json_int_t)b.lost,
@@ -87,51 +87,50 @@ static json_t *books(const struct facts *f, const struct model *m)
 }
 
 /* Quantiles of a histogram: the upper ends of the buckets that half, 99 % and all values reach. */
-static void set_quantiles(json_t *all, const struct facts *f, const struct model *m,
-			  const char *histogram)
+static void set_quantiles(json_t *all, const struct facts *f, const char *histogram)
 {
-	if (books_quantile(f, m, histogram, 1))
-		json_object_set_new(
-			all, histogram,
-			json_pack("{s:I,s:I,s:I}", "median",
-				  (json_int_t)books_quantile(f, m, histogram, 0.5), "p99",
-				  (json_int_t)books_quantile(f, m, histogram, 0.99), "max",
-				  (json_int_t)books_quantile(f, m, histogram, 1)));
+	if (books_quantile(f, histogram, 1))
+		json_object_set_new(all, histogram,
+				    json_pack("{s:I,s:I,s:I}", "median",
+					      (json_int_t)books_quantile(f, histogram, 0.5), "p99",
+					      (json_int_t)books_quantile(f, histogram, 0.99), "max",
+					      (json_int_t)books_quantile(f, histogram, 1)));
 }
 
-static json_t *quantiles(const struct facts *f, const struct model *m)
+static json_t *quantiles(const struct facts *f)
 {
 	json_t *all = json_object();
 
-	set_quantiles(all, f, m, RECORDING_HISTOGRAM_HANDLER);
-	set_quantiles(all, f, m, RECORDING_HISTOGRAM_CLAIM);
+	set_quantiles(all, f, RECORDING_HISTOGRAM_HANDLER);
+	set_quantiles(all, f, RECORDING_HISTOGRAM_CLAIM);
 	return all;
 }
 
-static json_t *processes(const struct facts *f, const struct model *m)
+static json_t *processes(const struct facts *f)
 {
 	json_t *rows = json_array();
 
 	for (uint32_t i = 0; i < f->process_count; i++) {
 		const struct fact_process *p = &f->processes[i];
 
-		json_array_append_new(rows, json_pack("{s:o,s:o,s:o,s:I}", "process",
-						      json_name(m, p->name), "command_line",
-						      json_name(m, p->command_line), "end",
-						      json_name(m, p->end), "duration_ns",
-						      (json_int_t)p->duration_ns));
+		json_array_append_new(rows,
+				      json_pack("{s:o,s:o,s:o,s:I}", "process",
+						json_text(facts_name(f, p->name)), "command_line",
+						json_text(facts_name(f, p->command_line)), "end",
+						json_text(facts_name(f, p->end)), "duration_ns",
+						(json_int_t)p->duration_ns));
 	}
 	return rows;
 }
 
-static json_t *event_types(const struct facts *f, const struct model *m)
+static json_t *event_types(const struct facts *f)
 {
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->type_count; i++) {
 		const struct fact_type *t = &f->types[i];
 
-		json_object_set_new(o, names_text(&m->names, t->name),
+		json_object_set_new(o, facts_name(f, t->name),
 				    json_pack("{s:o,s:o,s:b}", "events", json_number(t->events),
 					      "period_ns", json_number(t->period_ns), "counted",
 					      t->counted));
@@ -165,18 +164,19 @@ static void json_set_line(json_t *o, const struct model *m, const struct source_
 
 static json_t *json_row(const struct report *report, const struct aggregate *a, const struct row *r)
 {
-	const struct model *m = source_model(report->source);
+	const struct model *m = report->model;
+	const struct amount *self = &r->weight.self, *total = &r->weight.total;
 	char *key = key_name(&a->key, m, r->id);
 	json_t *o = key ? json_pack("{s:o,s:o,s:o,s:o,s:o}", "key", json_text(key), "samples",
-				    json_number(r->samples), "self_ns", json_number(r->self_ns),
-				    "total_ns", json_number(r->total_ns), "self_samples",
-				    json_number(r->self_samples))
+				    json_number(total->samples), "self_ns", json_number(self->ns),
+				    "total_ns", json_number(total->ns), "self_samples",
+				    json_number(self->samples))
 			: NULL;
 
 	free(key);
 	if (o) {
-		json_set_share(o, "self_share", &r->self_draws, &report->draws, report->is_sampled);
-		json_set_share(o, "total_share", &r->draws, &report->draws, report->is_sampled);
+		json_set_share(o, "self_share", self, &report->whole, report->is_sampled);
+		json_set_share(o, "total_share", total, &report->whole, report->is_sampled);
 	}
 	if (o && a->key.kind == KEY_LINE)
 		json_set_line(o, m, model_line_at(m, r->id));
@@ -221,9 +221,6 @@ static json_t *where(const struct report *r)
 
 static void set_more(json_t *o, const struct report *r)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
-
 	json_object_set_new(o, "where", where(r));
 	if (r->has_states)
 		json_object_set_new(o, "time",
@@ -232,36 +229,35 @@ static void set_more(json_t *o, const struct report *r)
 					      "waiting_for_cpu_ns",
 					      json_number(r->state_ns[FACT_WAITING]), "blocked_ns",
 					      json_number(r->state_ns[FACT_BLOCKED])));
-	json_object_set_new(o, "with_context", json_number(r->with_context));
+	json_object_set_new(o, "with_context", json_number(r->with_context.samples));
 	json_object_set_new(o, "truncated_stacks", json_number(r->truncated));
 	json_object_set_new(o, "samples_of_unknown_weight", json_number(r->weightless));
 	if (r->is_sampled) {
 		json_object_set_new(o, "confidence", json_real(INTERVAL_LEVEL));
 		json_object_set_new(o, "independent_samples",
-				    json_real(interval_draws(&r->draws, &r->draws)));
+				    json_real(interval_draws(&r->whole.draws, &r->whole.draws)));
 	}
-	json_object_set_new(o, "clocks", json_clocks(f, m));
-	json_object_set_new(o, "account", json_account(f, m));
-	json_object_set_new(o, "thread_times", json_times(f, m));
-	json_object_set_new(o, "events", event_types(f, m));
-	json_object_set_new(o, "processes", processes(f, m));
-	json_object_set_new(o, "counters", counters(f, m));
-	json_object_set_new(o, "books", books(f, m));
-	json_object_set_new(o, "histograms", histograms(f, m));
-	json_object_set_new(o, "quantiles", quantiles(f, m));
-	if (*f->damage)
-		json_object_set_new(o, "damage", json_text(f->damage));
+	json_object_set_new(o, "clocks", json_clocks(r->facts));
+	json_object_set_new(o, "account", json_account(r->facts));
+	json_object_set_new(o, "thread_times", json_times(r->facts));
+	json_object_set_new(o, "events", event_types(r->facts));
+	json_object_set_new(o, "processes", processes(r->facts));
+	json_object_set_new(o, "counters", counters(r->facts));
+	json_object_set_new(o, "books", books(r->facts));
+	json_object_set_new(o, "histograms", histograms(r->facts));
+	json_object_set_new(o, "quantiles", quantiles(r->facts));
+	if (*r->facts->damage)
+		json_object_set_new(o, "damage", json_text(r->facts->damage));
 }
 
 int report_json(const struct report *r, uint64_t top, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	const struct aggregate *a = chosen(r);
 	json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o,s:s,s:o}", "file", json_text(r->path),
-			      "duration_ns", (json_int_t)(f->end_ns - f->start_ns), "samples",
-			      json_number(r->samples), "weight_ns", json_number(r->weight_ns),
-			      "lost", lost(f, m), "by", a->key.text, "rows", rows(r, a, top));
+			      "duration_ns", (json_int_t)(r->facts->end_ns - r->facts->start_ns),
+			      "samples", json_number(r->whole.samples), "weight_ns",
+			      json_number(r->whole.ns), "lost", lost(r->facts), "by", a->key.text,
+			      "rows", rows(r, a, top));
 
 	if (!o)
 		return -ENOMEM;

@@ -7,12 +7,12 @@
 
 #include <jansson.h>
 
-json_t *json_clocks(const struct facts *f, const struct model *m);
-json_t *json_account(const struct facts *f, const struct model *m);
-json_t *json_times(const struct facts *f, const struct model *m);
+json_t *json_clocks(const struct facts *f);
+json_t *json_account(const struct facts *f);
+json_t *json_times(const struct facts *f);
 
 /* NAME, NAME_low, NAME_high: a share and the ends of its interval, null where it has none. */
-void json_set_share(json_t *o, const char *name, const struct draws *part,
-		    const struct draws *whole, int is_sampled);
+void json_set_share(json_t *o, const char *name, const struct amount *part,
+		    const struct amount *whole, int is_sampled);
 
 #endif

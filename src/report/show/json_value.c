@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/show/json_value.h"
 
+#include "base/text/utf8.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,20 +15,14 @@ json_t *json_number(uint64_t value)
 json_t *json_bytes(const char *text, size_t bytes)
 {
 	json_t *value = json_stringn(text, bytes);
-	size_t at = 0;
-	char *wide;
+	char *wide, *to;
 
 	if (value)
 		return value;
-	wide = malloc(2 * bytes + 1);
-	for (size_t i = 0; wide && i < bytes; i++) {
-		unsigned char byte = (unsigned char)text[i];
-
-		if (byte >= 0x80)
-			wide[at++] = (char)(0xC0 | byte >> 6);
-		wide[at++] = (char)(byte < 0x80 ? byte : 0x80 | (byte & 0x3F));
-	}
-	value = wide ? json_stringn(wide, at) : NULL;
+	to = wide = malloc(2 * bytes + 1);
+	for (size_t i = 0; wide && i < bytes; i++)
+		to = utf8_put(to, (unsigned char)text[i]);
+	value = wide ? json_stringn(wide, (size_t)(to - wide)) : NULL;
 	free(wide);
 	return value;
 }

@@ -38,14 +38,30 @@ const char *layout_error(char out[LAYOUT_NUMBER], double error)
 	return out;
 }
 
-const char *layout_share_error(char out[LAYOUT_NUMBER], double share, double error)
+const char *layout_share_error(char out[LAYOUT_NUMBER], const struct amount *part,
+			       const struct amount *whole, int has_error)
 {
+	uint64_t all = amount_of(whole, whole);
+	double share = all ? (double)amount_of(part, whole) / (double)all : 0;
+	double error = has_error ? interval_error(&part->draws, &whole->draws) : -1;
+
 	if (error >= 0)
 		snprintf(out, LAYOUT_NUMBER, "%.1f %% " LAYOUT_PLUS_MINUS "%.1f", 100 * share,
 			 100 * error);
 	else
 		snprintf(out, LAYOUT_NUMBER, "%.1f %%", 100 * share);
 	return out;
+}
+
+int layout_amount(FILE *out, const struct amount *part, const struct amount *whole, int has_error)
+{
+	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER] = "";
+
+	layout_share(share, amount_of(part, whole), amount_of(whole, whole));
+	if (has_error)
+		layout_error(error, interval_error(&part->draws, &whole->draws));
+	fprintf(out, "%*s%s", LAYOUT_SHARE, share, error);
+	return LAYOUT_SHARE + (has_error ? LAYOUT_ERROR : 0);
 }
 
 static int begins_character(char c)
@@ -60,6 +76,11 @@ size_t layout_columns(const char *name)
 	for (; *name; name++)
 		columns += (size_t)begins_character(*name);
 	return columns;
+}
+
+int layout_rest(int columns, int used)
+{
+	return columns > used ? columns - used : columns ? 1 : 0;
 }
 
 /* Bytes of a control character at @s: below space, DEL, U+0080 to U+009F; 0: none. */

@@ -37,15 +37,13 @@ size_t table_rows(const struct table *t)
 
 static void table_put(struct table *t, struct table_cell c)
 {
-	struct table_cell *bigger = array_grown(t->cell, t->cells + 1, &t->room, sizeof(*bigger));
+	struct table_cell *added = array_add(&t->cell, &t->cells, &t->room, sizeof(*added));
 
-	if (!bigger) {
+	if (added)
+		*added = c;
+	else
 		free(c.text);
-		t->failed = 1;
-		return;
-	}
-	t->cell = bigger;
-	t->cell[t->cells++] = c;
+	t->failed |= !added;
 }
 
 void table_count(struct table *t, uint64_t n)
@@ -210,9 +208,9 @@ static int width_of(const struct table *t, size_t column, size_t rows, int error
 
 /* The last text of a line is cut where the line ends, and nothing is put behind it. */
 static void table_print_text(const char *text, int width, int is_last, int used,
-			     const struct table_style *s, FILE *out)
+			     const struct text_style *s, FILE *out)
 {
-	int room = !is_last ? width : s->columns > used ? s->columns - used : s->columns ? 1 : 0;
+	int room = is_last ? layout_rest(s->columns, used) : width;
 	int columns = (int)layout_name(out, text, room);
 
 	if (!is_last)
@@ -229,7 +227,7 @@ static size_t last_shown(const struct table *t, const int *width)
 }
 
 static void table_print_line(const struct table *t, const int *width, const struct table_cell *cell,
-			     const struct table_style *s, int errors, FILE *out)
+			     const struct text_style *s, int errors, FILE *out)
 {
 	size_t last = last_shown(t, width);
 	int used = 0;
@@ -265,7 +263,7 @@ static int set_widths(const struct table *t, size_t rows, int errors, int *width
 }
 
 /* Is enough of the line left for the last text? */
-static int table_fits(const struct table *t, const int *width, const struct table_style *s)
+static int table_fits(const struct table *t, const int *width, const struct text_style *s)
 {
 	size_t last = last_shown(t, width);
 	int used = 0;
@@ -275,7 +273,7 @@ static int table_fits(const struct table *t, const int *width, const struct tabl
 	return !s->columns || used + TEXT_COLUMNS_LEFT <= s->columns;
 }
 
-int table_print(const struct table *t, const struct table_style *style, FILE *out)
+int table_print(const struct table *t, const struct text_style *style, FILE *out)
 {
 	size_t rows = shown_rows(t, style->top);
 	int *width = calloc(t->columns + 1, sizeof(*width));

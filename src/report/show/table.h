@@ -9,6 +9,7 @@
 #define WEFT_REPORT_TABLE_H
 
 #include "report/read/interval.h"
+#include "report/show/layout.h"
 
 #include <jansson.h>
 #include <stddef.h>
@@ -55,13 +56,6 @@ struct table {
 	int failed;
 };
 
-/* Lines are cut at this many columns, 0 = never; colours are "" where there are none. */
-struct table_style {
-	int columns;
-	uint64_t top; /* rows, 0 = all */
-	const char *bold, *dim, *plain;
-};
-
 void table_init(struct table *t, const struct table_column *column, size_t columns);
 void table_free(struct table *t);
 size_t table_rows(const struct table *t);
@@ -82,7 +76,7 @@ void table_none(struct table *t);
 
 /* Both: 0 or -ENOMEM; errors of @out stay in it. A column that is NONE in every row is left
  * out of the text. */
-int table_print(const struct table *t, const struct table_style *style, FILE *out);
+int table_print(const struct table *t, const struct text_style *style, FILE *out);
 /* NULL: out of memory. @top rows, 0 = all. */
 json_t *table_json(const struct table *t, uint64_t top);
 

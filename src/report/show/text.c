@@ -8,36 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_COLUMNS 8
 #define TIME_COLUMNS 13 /* with the blanks around it */
 #define SAMPLE_COLUMNS 11
 #define NAME_COLUMNS_LEFT 24 /* errors are left out where less would be left of a name */
 
-uint64_t text_part(const struct report *r, uint64_t weight_ns, uint64_t samples)
-{
-	return r->weight_ns ? weight_ns : samples;
-}
-
 /* ---- head */
 
-static void head_file(const struct report *r, const struct report_style *s, FILE *out)
+static void head_file(const struct report *r, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
 	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER];
 
-	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain, layout_time(time, ns),
-		(unsigned long long)r->samples);
-	if (r->weight_ns)
-		fprintf(out, ", %s", layout_time(weight, r->weight_ns));
+	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain,
+		layout_time(time, facts_duration(r->facts)), (unsigned long long)r->whole.samples);
+	if (r->whole.ns)
+		fprintf(out, ", %s", layout_time(weight, r->whole.ns));
 	if (r->where_count)
 		fprintf(out, " (of %llu samples)", (unsigned long long)r->read);
 	fputc('\n', out);
 	for (size_t i = 0; i < r->where_count; i++)
 		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", r->wheres[i].key.text,
 			r->wheres[i].value);
-	if (*f->damage)
-		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, f->damage);
+	if (*r->facts->damage)
+		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, r->facts->damage);
 }
 
 static void head_weight(const struct fact_type *t, FILE *out)
@@ -52,18 +44,16 @@ static void head_weight(const struct fact_type *t, FILE *out)
 
 static void head_types(const struct report *r, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	char name[LAYOUT_TEXT];
 	const char *title = "samples";
 
-	for (uint32_t i = 0; i < f->type_count; i++) {
-		const struct fact_type *t = &f->types[i];
+	for (uint32_t i = 0; i < r->facts->type_count; i++) {
+		const struct fact_type *t = &r->facts->types[i];
 
 		if (!t->events)
 			continue;
 		fprintf(out, "%-12s%llu %s", title, (unsigned long long)t->events,
-			layout_clean(name, names_text(&m->names, t->name)));
+			layout_clean(name, facts_name(r->facts, t->name)));
 		if (!r->counts)
 			head_weight(t, out);
 		fputs(t->counted ? "\n" : ", not counted (see --event)\n", out);
@@ -76,46 +66,45 @@ static void head_time(const struct report *r, FILE *out)
 {
 	char all[LAYOUT_NUMBER], part[FACT_PLACES][LAYOUT_NUMBER];
 
-	if (!r->has_states || !r->weight_ns)
+	if (!r->has_states || !r->whole.ns)
 		return;
 	fprintf(out, "%-12s%s = %s running + %s waiting for a CPU + %s blocked\n", "time",
-		layout_time(all, r->weight_ns),
+		layout_time(all, r->whole.ns),
 		layout_time(part[FACT_RUNNING], r->state_ns[FACT_RUNNING]),
 		layout_time(part[FACT_WAITING], r->state_ns[FACT_WAITING]),
 		layout_time(part[FACT_BLOCKED], r->state_ns[FACT_BLOCKED]));
 }
 
-static void head_processes(const struct report *r, const struct report_style *s, FILE *out)
+static void head_processes(const struct report *r, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	char name[LAYOUT_TEXT], end[LAYOUT_TEXT];
 
-	for (uint32_t i = 0; i < f->process_count; i++) {
-		const struct fact_process *p = &f->processes[i];
+	for (uint32_t i = 0; i < r->facts->process_count; i++) {
+		const struct fact_process *p = &r->facts->processes[i];
 
-		if (i == 5 && f->process_count > 6 && !s->counters) {
+		if (i == 5 && r->facts->process_count > 6 && !s->counters) {
 			fprintf(out, "%-12s... and %u more (--by process)\n", "",
-				f->process_count - i);
+				r->facts->process_count - i);
 			return;
 		}
 		fprintf(out, "%-12s%s, %s: ", i ? "" : "processes",
-			layout_clean(name, names_text(&m->names, p->name)),
-			layout_clean(end, names_text(&m->names, p->end)));
-		layout_name(out, names_text(&m->names, p->command_line), 60);
+			layout_clean(name, facts_name(r->facts, p->name)),
+			layout_clean(end, facts_name(r->facts, p->end)));
+		layout_name(out, facts_name(r->facts, p->command_line), 60);
 		fputc('\n', out);
 	}
 }
 
 static void head_context(const struct report *r, FILE *out)
 {
+	/* Of samples, even where their time is known. */
+	struct amount part = r->with_context, whole = r->whole;
 	char share[LAYOUT_NUMBER];
 
+	part.ns = whole.ns = 0;
 	fprintf(out, "%-12s%llu samples with context (%s)", "context",
-		(unsigned long long)r->with_context,
-		layout_share_error(share,
-				   r->samples ? (double)r->with_context / (double)r->samples : 0,
-				   report_error(r, &r->context_draws)));
+		(unsigned long long)part.samples,
+		layout_share_error(share, &part, &whole, r->is_sampled));
 	if (r->context_cut)
 		fprintf(out, ", %llu values left out", (unsigned long long)r->context_cut);
 	fputc('\n', out);
@@ -124,12 +113,11 @@ static void head_context(const struct report *r, FILE *out)
 /* Keys of labels, for --by and --where; tags have their tables. */
 static void head_labels(const struct report *r, FILE *out)
 {
-	const struct model *m = source_model(r->source);
 	const char *title = "labels      ";
 	char name[LAYOUT_TEXT];
 
 	for (uint32_t i = CONTEXT_TAGS; i < r->key_count; i++) {
-		const char *key = names_text(&m->keys, i);
+		const char *key = names_text(&r->model->keys, i);
 
 		if (*key_prefix(key))
 			continue;
@@ -146,19 +134,18 @@ static void head_labels(const struct report *r, FILE *out)
 static void details(const struct report *r, const struct aggregate *a, const struct row *row,
 		    char *text, size_t room)
 {
-	const struct model *m = source_model(r->source);
 	size_t used = 0;
 
 	*text = 0;
 	for (uint32_t i = row->common_count; i-- > 0 && used < room;) {
 		const struct context_item *c = &row->common[i];
-		const char *key = context_key_name(m, c->key);
+		const char *key = context_key_name(r->model, c->key);
 		int bytes;
 
 		if (c->value == row->id || (c->key == CONTEXT_SPAN && a->key.kind != KEY_SPAN))
 			continue;
 		bytes = snprintf(text + used, room - used, "  %s=%s", key,
-				 names_text(&m->names, c->value));
+				 names_text(&r->model->names, c->value));
 		used += bytes > 0 ? (size_t)bytes : 0;
 	}
 }
@@ -171,17 +158,16 @@ static int has_details(const struct aggregate *a)
 /* Is there a row that looks the same, for a line of another file of the same name? */
 static int has_double(const struct report *r, const struct aggregate *a, const struct row *row)
 {
-	const struct model *m = source_model(r->source);
-	const struct source_line *one = row->id ? model_line_at(m, row->id) : NULL;
+	const struct source_line *one = row->id ? model_line_at(r->model, row->id) : NULL;
 
 	for (uint32_t i = 0; i < a->count && one; i++) {
 		const struct source_line *other =
-			a->rows[i].id ? model_line_at(m, a->rows[i].id) : NULL;
+			a->rows[i].id ? model_line_at(r->model, a->rows[i].id) : NULL;
 
 		if (other && other->line == one->line && other->function == one->function &&
 		    other->file != one->file &&
-		    strcmp(key_base_name(names_text(&m->names, other->file)),
-			   key_base_name(names_text(&m->names, one->file))) == 0)
+		    strcmp(key_base_name(names_text(&r->model->names, other->file)),
+			   key_base_name(names_text(&r->model->names, one->file))) == 0)
 			return 1;
 	}
 	return 0;
@@ -189,11 +175,9 @@ static int has_double(const struct report *r, const struct aggregate *a, const s
 
 static char *text_row_name(const struct report *r, const struct aggregate *a, const struct row *row)
 {
-	const struct model *m = source_model(r->source);
-
 	if (a->key.kind == KEY_LINE && has_double(r, a, row))
-		return key_line_name(m, model_line_at(m, row->id), 1);
-	return key_name(&a->key, m, row->id);
+		return key_line_name(r->model, model_line_at(r->model, row->id), 1);
+	return key_name(&a->key, r->model, row->id);
 }
 
 static void print_name(const struct report *r, const struct aggregate *a, const struct row *row,
@@ -215,74 +199,59 @@ static void print_name(const struct report *r, const struct aggregate *a, const 
 /* "-" where no weight is known at all. */
 static const char *text_weight(char out[LAYOUT_NUMBER], const struct report *r, uint64_t ns)
 {
-	return r->weight_ns ? layout_time(out, ns) : "-";
+	return r->whole.ns ? layout_time(out, ns) : "-";
 }
 
-static int name_columns(const struct report_style *s, int used)
+int text_has_errors(const struct report *r, const struct text_style *s, int used)
 {
-	return s->columns > used ? s->columns - used : s->columns ? 1 : 0;
-}
-
-int text_has_errors(const struct report *r, const struct report_style *s, int used)
-{
-	return r->is_sampled && r->samples &&
+	return r->is_sampled && r->whole.samples &&
 	       (!s->columns || s->columns >= used + NAME_COLUMNS_LEFT);
-}
-
-int text_share(const struct report *r, uint64_t ns, uint64_t samples, const struct draws *draws,
-	       int has_errors, FILE *out)
-{
-	uint64_t all = text_part(r, r->weight_ns, r->samples);
-	char share[LAYOUT_NUMBER], error[LAYOUT_NUMBER];
-
-	fprintf(out, "%8s%s", layout_share(share, text_part(r, ns, samples), all),
-		has_errors ? layout_error(error, report_error(r, draws)) : "");
-	return SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0);
 }
 
 /* Columns before a row's name. */
 static int number_columns(const struct aggregate *a, int has_errors)
 {
-	int each = SHARE_COLUMNS + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
+	int each = LAYOUT_SHARE + (has_errors ? LAYOUT_ERROR : 0) + TIME_COLUMNS;
 
 	return (key_is_per_frame(&a->key) ? 2 : 1) * each + SAMPLE_COLUMNS;
 }
 
 static void text_print_row(const struct report *r, const struct aggregate *a, const struct row *row,
-			   const struct report_style *s, int has_errors, FILE *out)
+			   const struct text_style *s, int has_errors, FILE *out)
 {
+	const struct weight *w = &row->weight;
 	char time[LAYOUT_NUMBER];
 
 	if (key_is_per_frame(&a->key)) {
-		text_share(r, row->self_ns, row->self_samples, &row->self_draws, has_errors, out);
-		fprintf(out, " %11s ", text_weight(time, r, row->self_ns));
+		layout_amount(out, &w->self, &r->whole, has_errors);
+		fprintf(out, " %11s ", text_weight(time, r, w->self.ns));
 	}
-	text_share(r, row->total_ns, row->samples, &row->draws, has_errors, out);
-	fprintf(out, " %11s %9llu  ", text_weight(time, r, row->total_ns),
-		(unsigned long long)row->samples);
-	print_name(r, a, row, name_columns(s, number_columns(a, has_errors)), out);
+	layout_amount(out, &w->total, &r->whole, has_errors);
+	fprintf(out, " %11s %9llu  ", text_weight(time, r, w->total.ns),
+		(unsigned long long)w->total.samples);
+	print_name(r, a, row, layout_rest(s->columns, number_columns(a, has_errors)), out);
 }
 
-void text_halving(const struct report *r, const struct draws *top, const struct report_style *s,
+void text_halving(const struct report *r, const struct amount *top, const struct text_style *s,
 		  FILE *out)
 {
-	double times = interval_times_to_halve(top, &r->draws);
+	double times = interval_times_to_halve(&top->draws, &r->whole.draws);
 
 	if (r->overview || times <= 1)
 		return;
 	fprintf(out,
 		"%s" LAYOUT_PLUS_MINUS " is the 95 %% interval; %.0f more samples (%.1f times as "
 		"many) would halve the first row's%s\n",
-		s->dim, ceil((times - 1) * (double)r->samples), times, s->plain);
+		s->dim, ceil((times - 1) * (double)r->whole.samples), times, s->plain);
 }
 
-static void print_sum(const struct report *r, const struct aggregate *a,
-		      const struct report_style *s, FILE *out)
+static void print_sum(const struct report *r, const struct aggregate *a, const struct text_style *s,
+		      FILE *out)
 {
 	uint32_t shown = s->top && s->top < a->count ? (uint32_t)s->top : a->count;
 	int has_errors = text_has_errors(r, s, number_columns(a, 1));
 	int wide = has_errors ? LAYOUT_ERROR : 0;
-	const struct row *top = &a->rows[0];
+	const struct weight *top = &a->rows[0].weight;
 	char key[LAYOUT_TEXT];
 
 	layout_clean(key, a->key.text);
@@ -299,11 +268,11 @@ static void print_sum(const struct report *r, const struct aggregate *a,
 		fprintf(out, "%s... and %u more (--by %s --top 0)%s\n", s->dim, a->count - shown,
 			key, s->plain);
 	if (has_errors)
-		text_halving(r, top->self_samples ? &top->self_draws : &top->draws, s, out);
+		text_halving(r, top->self.samples ? &top->self : &top->total, s, out);
 }
 
 /* Names the tables of tags that are not shown: nearly equal to another one, or too many. */
-static void print_left_out(const struct report *r, const struct report_style *s, FILE *out)
+static void print_left_out(const struct report *r, const struct text_style *s, FILE *out)
 {
 	const char *title = "tables left out: ";
 	char name[LAYOUT_TEXT], other[LAYOUT_TEXT];
@@ -326,7 +295,7 @@ static void print_left_out(const struct report *r, const struct report_style *s,
 		fprintf(out, "; --by KEY shows one%s\n", s->plain);
 }
 
-static void text_print_sums(const struct report *r, const struct report_style *s, FILE *out)
+static void text_print_sums(const struct report *r, const struct text_style *s, FILE *out)
 {
 	for (size_t i = 0; i < r->sum_count; i++) {
 		if (!r->like[i] && report_worth_showing(r, &r->sums[i]))
@@ -336,7 +305,7 @@ static void text_print_sums(const struct report *r, const struct report_style *s
 	}
 }
 
-int report_text(struct report *r, const struct report_style *style, FILE *out)
+int report_text(struct report *r, const struct text_style *style, FILE *out)
 {
 	int rc = 0;
 
@@ -346,14 +315,13 @@ int report_text(struct report *r, const struct report_style *style, FILE *out)
 	head_processes(r, style, out);
 	head_context(r, out);
 	head_labels(r, out);
-	text_account(r, style, out);
-	text_counters(r, style, out);
-	if (r->has_tree) {
+	text_account(r->facts, style, out);
+	text_counters(r->facts, style, out);
+	if (r->has_tree)
 		rc = text_tree(r, style, out);
-	} else {
+	else
 		text_print_sums(r, style, out);
-	}
 	if (style->counters)
-		text_all_counters(r, style, out);
+		text_all_counters(r->facts, style, out);
 	return rc;
 }

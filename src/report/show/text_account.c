@@ -12,9 +12,9 @@
 
 #define NAMES_SHOWN 3
 
-static const char *text_of_name(const struct report *r, uint32_t id, char out[LAYOUT_TEXT])
+static const char *text_of_name(const struct facts *f, uint32_t id, char out[LAYOUT_TEXT])
 {
-	return layout_clean(out, names_text(&source_model(r->source)->names, id));
+	return layout_clean(out, facts_name(f, id));
 }
 
 /* ---- clocks */
@@ -33,10 +33,10 @@ static int is_first_of_kind(const struct facts *f, uint32_t index)
 	return 1;
 }
 
-static void print_clock(const struct report *r, const struct fact_clock *c,
-			const struct report_style *s, FILE *out)
+static void print_clock(const struct facts *f, const struct fact_clock *c,
+			const struct text_style *s, FILE *out)
 {
-	const char *name = names_text(&source_model(r->source)->names, c->clock);
+	const char *name = facts_name(f, c->clock);
 	char text[LAYOUT_TEXT];
 
 	if (strcmp(name, RECORDING_CLOCK_TICKS) == 0)
@@ -48,12 +48,11 @@ static void print_clock(const struct report *r, const struct fact_clock *c,
 		fprintf(out, ", %.*f Hz", c->period_ns > 10000000 ? 1 : 0,
 			1e9 / (double)c->period_ns);
 	if (c->reason)
-		fprintf(out, " (%s)", text_of_name(r, c->reason, text));
+		fprintf(out, " (%s)", text_of_name(f, c->reason, text));
 }
 
 /* Which processes had this clock, if there are several. */
-static void print_processes(const struct report *r, const struct facts *f,
-			    const struct fact_clock *c, FILE *out)
+static void print_processes(const struct facts *f, const struct fact_clock *c, FILE *out)
 {
 	uint32_t count = 0;
 	char text[LAYOUT_TEXT];
@@ -63,16 +62,15 @@ static void print_processes(const struct report *r, const struct facts *f,
 			continue;
 		if (count++ < NAMES_SHOWN)
 			fprintf(out, "%s%s", count == 1 ? ": " : ", ",
-				text_of_name(r, f->clocks[i].process, text));
+				text_of_name(f, f->clocks[i].process, text));
 	}
 	if (count > NAMES_SHOWN)
 		fprintf(out, ", ... and %u more", count - NAMES_SHOWN);
 }
 
 /* Work that ticks misjudge, by random looks. */
-static void lines_of_misjudged(const struct report *r, const struct report_style *s, FILE *out)
+static void lines_of_misjudged(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	char process[LAYOUT_TEXT], what[LAYOUT_TEXT];
 
 	for (uint32_t i = 0; i < f->clock_count; i++) {
@@ -83,36 +81,35 @@ static void lines_of_misjudged(const struct report *r, const struct report_style
 		fprintf(out,
 			"%-12s%ssamples of %s bunch at one phase of %s (chance %.1g): its share is "
 			"misjudged, %.1f %% by ticks and %.1f %% by random looks%s\n",
-			"", s->warn, text_of_name(r, c->process, process),
-			text_of_name(r, c->misjudged, what), c->chance, 100 * c->tick_share,
+			"", s->warn, text_of_name(f, c->process, process),
+			text_of_name(f, c->misjudged, what), c->chance, 100 * c->tick_share,
 			100 * c->look_share, s->plain);
 	}
 }
 
 /* Threads that ticks misjudge, by the kernel's account. */
-static void lines_of_met(const struct report *r, const struct report_style *s, FILE *out)
+static void lines_of_met(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	const struct model *m = source_model(r->source);
 	struct account_met met[NAMES_SHOWN];
-	size_t count = account_met(source_facts(r->source), m, met, NAMES_SHOWN);
+	size_t count = account_met(f, met, NAMES_SHOWN);
 	char clean[LAYOUT_TEXT];
 
 	for (size_t i = 0; i < count; i++) {
 		int is_one = met[i].thread != 0;
-		uint32_t name = is_one ? model_thread_at(m, met[i].thread)->key : met[i].process;
+		const char *name =
+			is_one ? facts_thread(f, met[i].thread) : facts_name(f, met[i].process);
 
 		fprintf(out,
 			"%-12s%s%s%s %s met by %.0f %% of the ticks due to %s: %s share is "
 			"misjudged%s\n",
-			"", s->warn, is_one ? "" : "brief threads of ",
-			text_of_name(r, name, clean), is_one ? "was" : "were", 100 * met[i].part,
-			is_one ? "it" : "them", is_one ? "its" : "their", s->plain);
+			"", s->warn, is_one ? "" : "brief threads of ", layout_clean(clean, name),
+			is_one ? "was" : "were", 100 * met[i].part, is_one ? "it" : "them",
+			is_one ? "its" : "their", s->plain);
 	}
 }
 
-static void line_of_clocks(const struct report *r, const struct report_style *s, FILE *out)
+static void line_of_clocks(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	uint32_t kinds = 0;
 	const char *title = "clock";
 
@@ -122,37 +119,35 @@ static void line_of_clocks(const struct report *r, const struct report_style *s,
 		if (!is_first_of_kind(f, i))
 			continue;
 		fprintf(out, "%-12s", title);
-		print_clock(r, &f->clocks[i], s, out);
+		print_clock(f, &f->clocks[i], s, out);
 		if (kinds > 1)
-			print_processes(r, f, &f->clocks[i], out);
+			print_processes(f, &f->clocks[i], out);
 		fputc('\n', out);
 		title = "";
 	}
-	lines_of_misjudged(r, s, out);
-	lines_of_met(r, s, out);
+	lines_of_misjudged(f, s, out);
+	lines_of_met(f, s, out);
 }
 
 /* ---- the account */
 
-static void print_gaps(const struct report *r, FILE *out)
+static void print_gaps(const struct facts *f, FILE *out)
 {
-	const struct model *m = source_model(r->source);
 	const struct fact_cpu *row[NAMES_SHOWN];
-	size_t count = account_rows(source_facts(r->source), m, ACCOUNT_GAPS, row, NAMES_SHOWN);
+	size_t count = account_rows(f, ACCOUNT_GAPS, row, NAMES_SHOWN);
 	char name[LAYOUT_TEXT], clean[LAYOUT_TEXT], seen[LAYOUT_NUMBER], used[LAYOUT_NUMBER];
 
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, "%-12s%s: seen %s of %s\n", "",
-			layout_clean(clean, account_name(m, row[i], name, sizeof(name))),
+			layout_clean(clean, account_name(f, row[i], name, sizeof(name))),
 			layout_time(seen, row[i]->seen_ns > 0 ? (uint64_t)row[i]->seen_ns : 0),
 			layout_time(used, row[i]->used_ns > 0 ? (uint64_t)row[i]->used_ns : 0));
 }
 
-static void print_silent(const struct report *r, const struct account *a, FILE *out)
+static void print_silent(const struct facts *f, const struct account *a, FILE *out)
 {
-	const struct model *m = source_model(r->source);
 	const struct fact_cpu *row[NAMES_SHOWN];
-	size_t count = account_rows(source_facts(r->source), m, ACCOUNT_SILENT, row, NAMES_SHOWN);
+	size_t count = account_rows(f, ACCOUNT_SILENT, row, NAMES_SHOWN);
 	char name[LAYOUT_TEXT], clean[LAYOUT_TEXT], used[LAYOUT_NUMBER];
 
 	fprintf(out, "%-12s%u thread%s used %s and %s no sample", "", a->silent,
@@ -160,7 +155,7 @@ static void print_silent(const struct report *r, const struct account *a, FILE *
 		a->silent == 1 ? "has" : "have");
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, "%s%s", i ? ", " : ": ",
-			layout_clean(clean, account_name(m, row[i], name, sizeof(name))));
+			layout_clean(clean, account_name(f, row[i], name, sizeof(name))));
 	fputs(a->silent > count ? ", ...\n" : "\n", out);
 }
 
@@ -175,12 +170,12 @@ static void print_outside(const struct account *a, FILE *out)
 		"", a->outside, layout_time(used, (uint64_t)a->outside_ns));
 }
 
-static void line_of_account(const struct report *r, const struct report_style *s, FILE *out)
+static void line_of_account(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	struct account a;
 	char seen[LAYOUT_NUMBER], used[LAYOUT_NUMBER];
 
-	if (!account_read(source_facts(r->source), source_model(r->source), &a) || a.used_ns <= 0)
+	if (!account_read(f, &a) || a.used_ns <= 0)
 		return;
 	fprintf(out, "%s%-12sseen %s of %s used (%.1f %%", a.within ? "" : s->warn, "account",
 		layout_time(seen, a.seen_ns > 0 ? (uint64_t)a.seen_ns : 0),
@@ -194,38 +189,36 @@ static void line_of_account(const struct report *r, const struct report_style *s
 		fprintf(out, ": off by %.0f standard errors, which is not chance", fabs(a.off));
 	fprintf(out, "%s\n", a.within ? "" : s->plain);
 	if (!a.within)
-		print_gaps(r, out);
+		print_gaps(f, out);
 	if (!a.within && a.off < 0 && a.outside > NAMES_SHOWN)
 		print_outside(&a, out);
 	if (a.silent)
-		print_silent(r, &a, out);
+		print_silent(f, &a, out);
 }
 
 /* Threads whose times do not add up, if there are any. */
-static void line_of_thread_times(const struct report *r, const struct report_style *s, FILE *out)
+static void line_of_thread_times(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	const struct fact_time *row[NAMES_SHOWN];
 	char clean[LAYOUT_TEXT];
 	struct times_sum sum;
 	size_t count;
 
-	times_read(f, m, &sum);
+	times_read(f, &sum);
 	if (!sum.off)
 		return;
 	fprintf(out, "%s%-12s%u of %u threads: running, waiting and blocked do not add up%s",
 		s->warn, "time", sum.off, sum.judged, s->plain);
-	count = times_rows(f, m, row, sum.off < NAMES_SHOWN ? sum.off : NAMES_SHOWN);
+	count = times_rows(f, row, sum.off < NAMES_SHOWN ? sum.off : NAMES_SHOWN);
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, "%s%s", i ? ", " : ": ",
-			text_of_name(r, model_thread_at(m, row[i]->thread)->key, clean));
+			layout_clean(clean, facts_thread(f, row[i]->thread)));
 	fputs(sum.off > count ? ", ...\n" : "\n", out);
 }
 
-void text_account(const struct report *r, const struct report_style *s, FILE *out)
+void text_account(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	line_of_clocks(r, s, out);
-	line_of_account(r, s, out);
-	line_of_thread_times(r, s, out);
+	line_of_clocks(f, s, out);
+	line_of_account(f, s, out);
+	line_of_thread_times(f, s, out);
 }

@@ -42,13 +42,11 @@ static const struct meaning *meaning_of(const char *name)
 }
 
 /* "12: ring_full 10, no_slot 2", or "none". */
-static void line_of_kind(const struct report *r, const struct report_style *s, const char *title,
+static void line_of_kind(const struct facts *f, const struct text_style *s, const char *title,
 			 const char *kind, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
-	uint32_t id = names_find(&m->names, kind);
-	int64_t sum = facts_sum(f, m, kind);
+	uint32_t id = names_find(&f->model->names, kind);
+	int64_t sum = facts_sum(f, kind);
 	const char *between = ": ";
 	char name[LAYOUT_TEXT];
 
@@ -61,53 +59,48 @@ static void line_of_kind(const struct report *r, const struct report_style *s, c
 		if (f->counters[i].kind != id || !f->counters[i].value)
 			continue;
 		fprintf(out, "%s%s %lld", between,
-			layout_clean(name, names_text(&m->names, f->counters[i].name)),
+			layout_clean(name, facts_name(f, f->counters[i].name)),
 			(long long)f->counters[i].value);
 		between = ", ";
 	}
 	fputc('\n', out);
 }
 
-static void line_of_threads(const struct report *r, FILE *out)
+static void line_of_threads(const struct facts *f, FILE *out)
 {
 	static const char prefix[] = "primed_";
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 
-	fprintf(out, "%-12s%lld", "threads",
-		(long long)facts_value(f, m, RECORDING_COUNTER_THREADS));
+	fprintf(out, "%-12s%lld", "threads", (long long)facts_value(f, RECORDING_COUNTER_THREADS));
 	for (size_t i = 0; i < MEANING_COUNT; i++)
 		if (strncmp(meanings[i].name, prefix, strlen(prefix)) == 0 &&
-		    facts_value(f, m, meanings[i].name))
+		    facts_value(f, meanings[i].name))
 			fprintf(out, ", %lld primed by %s",
-				(long long)facts_value(f, m, meanings[i].name),
+				(long long)facts_value(f, meanings[i].name),
 				meanings[i].name + strlen(prefix));
 	fprintf(out, "; %lld without a timer; slots: %lld used, %lld at most\n",
-		(long long)facts_value(f, m, "threads_no_timer"),
-		(long long)facts_value(f, m, RECORDING_COUNTER_SLOTS_USED),
-		(long long)facts_value(f, m, RECORDING_COUNTER_SLOTS_HIGH));
+		(long long)facts_value(f, "threads_no_timer"),
+		(long long)facts_value(f, RECORDING_COUNTER_SLOTS_USED),
+		(long long)facts_value(f, RECORDING_COUNTER_SLOTS_HIGH));
 }
 
-static void line_of_quantiles(const struct report *r, const char *title, const char *histogram,
+static void line_of_quantiles(const struct facts *f, const char *title, const char *histogram,
 			      const char *what, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	char half[LAYOUT_NUMBER], most[LAYOUT_NUMBER], all[LAYOUT_NUMBER];
 
-	if (!books_quantile(f, m, histogram, 1))
+	if (!books_quantile(f, histogram, 1))
 		return;
 	fprintf(out, "%-12shalf of the %s took under %s, 99 %% under %s, all under %s\n", title,
-		what, layout_time(half, (uint64_t)books_quantile(f, m, histogram, 0.5)),
-		layout_time(most, (uint64_t)books_quantile(f, m, histogram, 0.99)),
-		layout_time(all, (uint64_t)books_quantile(f, m, histogram, 1)));
+		what, layout_time(half, (uint64_t)books_quantile(f, histogram, 0.5)),
+		layout_time(most, (uint64_t)books_quantile(f, histogram, 0.99)),
+		layout_time(all, (uint64_t)books_quantile(f, histogram, 1)));
 }
 
-static void line_of_books(const struct report *r, const struct report_style *s, FILE *out)
+static void line_of_books(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	struct books b;
 
-	if (!books_read(source_facts(r->source), source_model(r->source), &b))
+	if (!books_read(f, &b))
 		return;
 	fprintf(out, "%s%-12s%lld attempted %s %lld delivered + %lld lost + %lld pending",
 		books_balance(&b) ? "" : s->warn, "books", (long long)b.attempted,
@@ -121,17 +114,17 @@ static void line_of_books(const struct report *r, const struct report_style *s, 
 	fprintf(out, "%s\n", books_balance(&b) ? "" : s->plain);
 }
 
-void text_counters(const struct report *r, const struct report_style *s, FILE *out)
+void text_counters(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	if (!source_facts(r->source)->counter_count)
+	if (!f->counter_count)
 		return;
-	line_of_kind(r, s, "lost", "lost", out);
-	line_of_kind(r, s, "cut stacks", "cut", out);
-	line_of_kind(r, s, "no context", "ctx", out);
-	line_of_threads(r, out);
-	line_of_books(r, s, out);
-	line_of_quantiles(r, "handler", RECORDING_HISTOGRAM_HANDLER, "samples", out);
-	line_of_quantiles(r, "slots", RECORDING_HISTOGRAM_CLAIM, "claims", out);
+	line_of_kind(f, s, "lost", "lost", out);
+	line_of_kind(f, s, "cut stacks", "cut", out);
+	line_of_kind(f, s, "no context", "ctx", out);
+	line_of_threads(f, out);
+	line_of_books(f, s, out);
+	line_of_quantiles(f, "handler", RECORDING_HISTOGRAM_HANDLER, "samples", out);
+	line_of_quantiles(f, "slots", RECORDING_HISTOGRAM_CLAIM, "claims", out);
 }
 
 /* ---- all of them */
@@ -161,8 +154,7 @@ static int64_t fullest(const struct facts *f, uint32_t name)
 	return most;
 }
 
-static void print_buckets(const struct facts *f, const struct model *m,
-			  const struct fact_bucket *sorted, FILE *out)
+static void print_buckets(const struct facts *f, const struct fact_bucket *sorted, FILE *out)
 {
 	static const char bar[] = "########################################";
 	char from[LAYOUT_NUMBER], to[LAYOUT_NUMBER];
@@ -174,7 +166,7 @@ static void print_buckets(const struct facts *f, const struct model *m,
 		int64_t length = b->count * (int64_t)(sizeof(bar) - 1) / fullest(f, b->name);
 
 		if (b->name != title)
-			fprintf(out, "\n%s\n", layout_clean(name, names_text(&m->names, b->name)));
+			fprintf(out, "\n%s\n", layout_clean(name, facts_name(f, b->name)));
 		title = b->name;
 		fprintf(out, "%12s .. %-12s %10lld  %.*s\n",
 			layout_time(from, (uint64_t)b->up_to / 2),
@@ -183,9 +175,8 @@ static void print_buckets(const struct facts *f, const struct model *m,
 	}
 }
 
-static void text_histograms(const struct report *r, FILE *out)
+static void text_histograms(const struct facts *f, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
 	struct fact_bucket *sorted = calloc((size_t)f->bucket_count + 1, sizeof(*sorted));
 
 	if (!sorted)
@@ -193,14 +184,12 @@ static void text_histograms(const struct report *r, FILE *out)
 	if (f->bucket_count)
 		memcpy(sorted, f->buckets, f->bucket_count * sizeof(*sorted));
 	qsort(sorted, f->bucket_count, sizeof(*sorted), by_up_to);
-	print_buckets(f, source_model(r->source), sorted, out);
+	print_buckets(f, sorted, out);
 	free(sorted);
 }
 
-void text_all_counters(const struct report *r, const struct report_style *s, FILE *out)
+void text_all_counters(const struct facts *f, const struct text_style *s, FILE *out)
 {
-	const struct facts *f = source_facts(r->source);
-	const struct model *m = source_model(r->source);
 	char clean[LAYOUT_TEXT], kind[LAYOUT_TEXT];
 
 	if (!f->counter_count) {
@@ -210,16 +199,15 @@ void text_all_counters(const struct report *r, const struct report_style *s, FIL
 	fprintf(out, "\n%s%12s  %-20s %-5s what it counts%s\n", s->bold, "value", "counter", "kind",
 		s->plain);
 	for (size_t i = 0; i < MEANING_COUNT; i++)
-		print_counter(meanings[i].name, meanings[i].kind,
-			      facts_value(f, m, meanings[i].name), meanings[i].help, out);
+		print_counter(meanings[i].name, meanings[i].kind, facts_value(f, meanings[i].name),
+			      meanings[i].help, out);
 	for (uint32_t i = 0; i < f->counter_count; i++) {
-		const char *name = names_text(&m->names, f->counters[i].name);
+		const char *name = facts_name(f, f->counters[i].name);
 
 		if (!meaning_of(name))
-			print_counter(
-				layout_clean(clean, name),
-				layout_clean(kind, names_text(&m->names, f->counters[i].kind)),
-				f->counters[i].value, "", out);
+			print_counter(layout_clean(clean, name),
+				      layout_clean(kind, facts_name(f, f->counters[i].kind)),
+				      f->counters[i].value, "", out);
 	}
-	text_histograms(r, out);
+	text_histograms(f, out);
 }

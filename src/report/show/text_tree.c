@@ -9,7 +9,7 @@
 
 struct walk {
 	const struct report *r;
-	const struct report_style *style;
+	const struct text_style *style;
 	int step; /* columns of indentation per level */
 	int has_errors;
 	FILE *out;
@@ -18,19 +18,15 @@ struct walk {
 static void print_node(const struct walk *w, const struct tree_node *n)
 {
 	const struct report *r = w->r;
-	const struct model *m = source_model(r->source);
-	const char *name = names_text(&m->names, n->function);
-	int columns = w->style->columns, used;
+	const char *name = names_text(&r->model->names, n->function);
+	int used = layout_amount(w->out, &n->weight.total, &r->whole, w->has_errors);
 
-	used = text_share(r, n->total_ns, n->samples, &n->draws, w->has_errors, w->out);
 	used += fprintf(w->out, " ");
-	used += text_share(r, n->self_ns, n->self_samples, &n->self_draws, w->has_errors, w->out);
-	used += fprintf(w->out, " %9llu  %*s", (unsigned long long)n->samples,
+	used += layout_amount(w->out, &n->weight.self, &r->whole, w->has_errors);
+	used += fprintf(w->out, " %9llu  %*s", (unsigned long long)n->weight.total.samples,
 			(int)(n->depth - 1) * w->step, "");
 	layout_name(w->out, *name ? name : KEY_UNKNOWN_FUNCTION,
-		    !columns         ? 0
-		    : columns > used ? columns - used
-				     : 1);
+		    layout_rest(w->style->columns, used));
 	fputc('\n', w->out);
 }
 
@@ -70,7 +66,7 @@ static uint32_t deepest(const struct tree *t)
 	return most;
 }
 
-int text_tree(struct report *r, const struct report_style *s, FILE *out)
+int text_tree(struct report *r, const struct text_style *s, FILE *out)
 {
 	struct tree *t = &r->tree;
 	struct walk w = {.r = r, .style = s, .out = out};
@@ -89,6 +85,6 @@ int text_tree(struct report *r, const struct report_style *s, FILE *out)
 		fprintf(out, "%s... and %lld lighter ones (--top 0)%s\n", s->dim,
 			(long long)(t->count - 1 - shown), s->plain);
 	if (w.has_errors && t->nodes[0].child)
-		text_halving(r, &t->nodes[t->nodes[0].child].draws, s, out);
+		text_halving(r, &t->nodes[t->nodes[0].child].weight.total, s, out);
 	return 0;
 }

@@ -43,23 +43,6 @@ static struct row *row_for(struct aggregate *a, uint32_t id)
 	return &rows[row_of[id] - 1];
 }
 
-static void count_total(struct row *r, const struct sample *s, uint64_t number)
-{
-	if (r->last == number)
-		return;
-	r->last = number;
-	r->samples += s->times;
-	r->total_ns += s->weight_ns;
-	draws_add(&r->draws, &s->draws);
-}
-
-static void count_self(struct row *r, const struct sample *s)
-{
-	r->self_samples += s->times;
-	r->self_ns += s->weight_ns;
-	draws_add(&r->self_draws, &s->draws);
-}
-
 static int keep_common(struct row *r, const struct context *c, int is_first)
 {
 	uint32_t kept = 0;
@@ -92,9 +75,7 @@ static int aggregate_add_frames(struct aggregate *a, struct model *m, const stru
 
 		if (!r)
 			return -ENOMEM;
-		count_total(r, s, a->events);
-		if (i == 0)
-			count_self(r, s);
+		weight_count(&r->weight, s, a->events, i == 0);
 	}
 	return 0;
 }
@@ -110,10 +91,9 @@ int aggregate_add(struct aggregate *a, struct model *m, const struct sample *s)
 	r = row_for(a, key_of_sample(&a->key, m, s));
 	if (!r)
 		return -ENOMEM;
-	is_first = !r->samples;
+	is_first = !r->weight.last;
 	a->last = (uint32_t)(r - a->rows);
-	count_total(r, s, a->events);
-	count_self(r, s);
+	weight_count(&r->weight, s, a->events, 1);
 	return keep_common(r, &s->context, is_first);
 }
 
@@ -121,11 +101,6 @@ struct order {
 	const struct model *m;
 	const struct key *key;
 };
-
-static int aggregate_heavier(uint64_t a, uint64_t b)
-{
-	return (b > a) - (b < a);
-}
 
 static int aggregate_compare_names(const struct order *o, uint32_t a, uint32_t b)
 {
@@ -149,14 +124,10 @@ static int aggregate_row_order(const void *left, const void *right, void *arg)
 {
 	const struct row *a = left, *b = right;
 	const struct order *o = arg;
-	int by = aggregate_heavier(a->self_ns, b->self_ns);
+	int by = amount_order(&a->weight.self, &b->weight.self);
 
 	if (!by)
-		by = aggregate_heavier(a->self_samples, b->self_samples);
-	if (!by)
-		by = aggregate_heavier(a->total_ns, b->total_ns);
-	if (!by)
-		by = aggregate_heavier(a->samples, b->samples);
+		by = amount_order(&a->weight.total, &b->weight.total);
 	return by ? by : aggregate_compare_names(o, a->id, b->id);
 }
 

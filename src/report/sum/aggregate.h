@@ -11,10 +11,7 @@
 
 struct row {
 	uint32_t id; /* of the key */
-	uint64_t samples, total_ns;
-	uint64_t self_samples, self_ns;
-	struct draws draws, self_draws; /* of which the errors of shares follow */
-	uint64_t last;                  /* number of the last sample counted in total */
+	struct weight weight;
 	/* Context items that all its samples have; only of keys of which a sample has one id. */
 	struct context_item *common;
 	uint32_t common_count;

@@ -3,18 +3,18 @@
 
 #include "base/recording.h"
 
-int books_read(const struct facts *f, const struct model *m, struct books *out)
+int books_read(const struct facts *f, struct books *out)
 {
 	if (!f->counter_count)
 		return 0;
 	*out = (struct books){
-		.attempted = facts_value(f, m, "attempted"),
-		.delivered = facts_value(f, m, RECORDING_COUNTER_DELIVERED),
-		.pending = facts_value(f, m, RECORDING_COUNTER_PENDING),
-		.generations = facts_value(f, m, RECORDING_COUNTER_GENERATIONS),
-		.unbalanced = facts_value(f, m, RECORDING_COUNTER_UNBALANCED),
+		.attempted = facts_value(f, "attempted"),
+		.delivered = facts_value(f, RECORDING_COUNTER_DELIVERED),
+		.pending = facts_value(f, RECORDING_COUNTER_PENDING),
+		.generations = facts_value(f, RECORDING_COUNTER_GENERATIONS),
+		.unbalanced = facts_value(f, RECORDING_COUNTER_UNBALANCED),
 	};
-	out->lost = facts_sum(f, m, "lost") - out->pending;
+	out->lost = facts_sum(f, "lost") - out->pending;
 	out->difference = out->attempted - out->delivered - out->lost - out->pending;
 	return 1;
 }
@@ -45,10 +45,9 @@ static int64_t quantile(const struct facts *f, uint32_t name, double share)
 	return best;
 }
 
-int64_t books_quantile(const struct facts *f, const struct model *m, const char *histogram,
-		       double share)
+int64_t books_quantile(const struct facts *f, const char *histogram, double share)
 {
-	uint32_t name = names_find(&m->names, histogram);
+	uint32_t name = names_find(&f->model->names, histogram);
 
 	return name ? quantile(f, name, share) : 0;
 }

@@ -18,12 +18,11 @@ struct books {
 };
 
 /* 0: the file holds no counters of weft. */
-int books_read(const struct facts *f, const struct model *m, struct books *out);
+int books_read(const struct facts *f, struct books *out);
 int books_balance(const struct books *b);
 
 /* The least upper end of a bucket of a log2 histogram below which @share of all values lie; 0: the
  * file has no such histogram. */
-int64_t books_quantile(const struct facts *f, const struct model *m, const char *histogram,
-		       double share);
+int64_t books_quantile(const struct facts *f, const char *histogram, double share);
 
 #endif

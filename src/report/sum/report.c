@@ -13,15 +13,14 @@ static void add_sum(struct report *r, const char *by)
 
 	if (r->sum_count == REPORT_SUMS || key_parse(&key, by))
 		return;
-	key_bind(&key, source_model(r->source));
+	key_bind(&key, r->model);
 	aggregate_init(&r->sums[r->sum_count++], &key);
 }
 
 /* The keys that tell best what the time was for: names that people gave, then ids, then code. */
 static void plan_overview(struct report *r)
 {
-	struct model *m = source_model(r->source);
-	uint32_t keys = m->keys.count;
+	uint32_t keys = r->model->keys.count;
 	size_t first;
 	char name[sizeof(((struct key *)0)->text)];
 
@@ -30,7 +29,7 @@ static void plan_overview(struct report *r)
 		add_sum(r, "state");
 	first = r->sum_count;
 	for (uint32_t i = CONTEXT_TAGS; i < keys && r->sum_count < REPORT_TAGS + first; i++) {
-		const char *key = names_text(&m->keys, i);
+		const char *key = names_text(&r->model->keys, i);
 		int bytes = snprintf(name, sizeof(name), "%s%s", key_prefix(key), key);
 
 		if (bytes > 0 && (size_t)bytes < sizeof(name))
@@ -51,16 +50,16 @@ static void plan_overview(struct report *r)
 
 static int plan(struct report *r, const struct report_query *q)
 {
-	struct model *m = source_model(r->source);
-
-	r->key_count = m->keys.count;
+	r->model = source_model(r->source);
+	r->facts = source_facts(r->source);
+	r->key_count = r->model->keys.count;
 	r->has_states = source_has_states(r->source);
 	r->is_sampled = source_is_sampled(r->source);
 	if (!q->by)
 		plan_overview(r);
 	else
 		add_sum(r, q->by->text);
-	r->wheres = where_bound(q->wheres, q->where_count, m);
+	r->wheres = where_bound(q->wheres, q->where_count, r->model);
 	r->where_count = q->where_count;
 	r->has_tree = q->tree;
 	return r->wheres ? partition_init(&r->partition, r->tag_count) : -ENOMEM;
@@ -91,25 +90,21 @@ static int add_tuple(struct report *r, const struct sample *s)
 static int report_add_sample(const struct sample *s, void *arg)
 {
 	struct report *r = arg;
-	struct model *m = source_model(r->source);
 	int rc = 0;
 
 	r->read += s->times;
-	if (!where_all_hold(r->wheres, r->where_count, m, s))
+	if (!where_all_hold(r->wheres, r->where_count, r->model, s))
 		return 0;
-	r->samples += s->times;
-	r->weight_ns += s->weight_ns;
-	draws_add(&r->draws, &s->draws);
+	amount_count(&r->whole, s);
 	if (s->context.count)
-		draws_add(&r->context_draws, &s->draws);
-	r->with_context += s->context.count > 0 ? s->times : 0;
+		amount_count(&r->with_context, s);
 	r->weightless += !s->weight_ns && !r->counts ? s->times : 0;
-	r->truncated += model_stack_at(m, s->stack)->truncated ? s->times : 0;
+	r->truncated += model_stack_at(r->model, s->stack)->truncated ? s->times : 0;
 	if (r->has_states)
-		r->state_ns[times_place(names_text(&m->names, s->state))] += s->weight_ns;
+		r->state_ns[times_place(names_text(&r->model->names, s->state))] += s->weight_ns;
 	r->context_cut += s->context.cut;
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
-		rc = aggregate_add(&r->sums[i], m, s);
+		rc = aggregate_add(&r->sums[i], r->model, s);
 	if (r->tag_count > 1 && !rc)
 		rc = add_tuple(r, s);
 	return rc;
@@ -165,14 +160,12 @@ static int choose_tables(struct report *r)
 /* The tree is made of the sums by path, which are fewer than the samples. */
 static int make_tree(struct report *r)
 {
-	const struct model *m = source_model(r->source);
 	const struct aggregate *a = &r->sums[0];
 	int rc = tree_init(&r->tree);
 
 	for (uint32_t i = 0; i < a->count && !rc; i++)
-		rc = tree_add(&r->tree, m, a->rows[i].id, a->rows[i].samples, a->rows[i].total_ns,
-			      &a->rows[i].draws);
-	return rc ? rc : tree_sort(&r->tree, m);
+		rc = tree_add(&r->tree, r->model, a->rows[i].id, &a->rows[i].weight.total);
+	return rc ? rc : tree_sort(&r->tree, r->model);
 }
 
 int report_run(struct report **out, const struct report_query *query)
@@ -190,10 +183,10 @@ int report_run(struct report **out, const struct report_query *query)
 	if (!rc) {
 		source_set_detail(r->source, report_detail_of(r, query));
 		source_set_counts(r->source, query->counts);
-		rc = source_read(r->source, report_add_sample, r);
+		rc = source_read(r->source, SAMPLE_COUNTED, report_add_sample, r);
 	}
 	for (size_t i = 0; i < r->sum_count && !rc; i++)
-		aggregate_sort(&r->sums[i], source_model(r->source));
+		aggregate_sort(&r->sums[i], r->model);
 	if (!rc)
 		rc = choose_tables(r);
 	if (!rc && r->has_tree)
@@ -204,11 +197,6 @@ int report_run(struct report **out, const struct report_query *query)
 	}
 	*out = r;
 	return 0;
-}
-
-double report_error(const struct report *r, const struct draws *part)
-{
-	return r->is_sampled ? interval_error(part, &r->draws) : -1;
 }
 
 void report_free(struct report *r)

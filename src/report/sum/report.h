@@ -18,6 +18,8 @@
 #define REPORT_TAGS 12  /* are summed, to choose these tables from */
 #define REPORT_SUMS (REPORT_TAGS + 6)
 
+struct text_style;
+
 struct report_query {
 	const char *path;
 	const char *events;   /* see source_open(); NULL = default */
@@ -33,6 +35,8 @@ struct report_query {
 
 struct report {
 	struct source *source;
+	struct model *model; /* of the source */
+	const struct facts *facts;
 	const char *path;
 	struct where *wheres; /* [where_count], bound to the model of the source */
 	size_t where_count;
@@ -47,13 +51,12 @@ struct report {
 	uint32_t key_count; /* the first of the model's keys, which the file has */
 	struct tree tree;
 	int has_tree;
-	uint64_t samples, weight_ns;       /* of what --where selects */
 	uint64_t read;                     /* samples, selected or not */
+	struct amount whole, with_context; /* of what --where selects; of that with context */
 	int has_states;                    /* all that is counted is wall-clock time, with states */
-	uint64_t state_ns[FACT_PLACES];    /* then: of weight_ns */
+	uint64_t state_ns[FACT_PLACES];    /* then: of whole.ns */
 	int is_sampled;                    /* shares have an error: source_is_sampled() */
-	struct draws draws, context_draws; /* of what is selected; of that with context */
-	uint64_t with_context, weightless, truncated, context_cut;
+	uint64_t weightless, truncated, context_cut;
 };
 
 /* 0; -errno as source_open(). @out is freed with report_free(); the query must live on. */
@@ -61,19 +64,8 @@ int report_run(struct report **out, const struct report_query *query);
 void report_free(struct report *r);
 /* Is the table not empty? In an overview also: does it say anything, which one row seldom does? */
 int report_worth_showing(const struct report *r, const struct aggregate *a);
-/* interval_error() of a part of what is selected; negative: its share has none. */
-double report_error(const struct report *r, const struct draws *part);
 
-/* How text is laid out. Sequences of colours are "" where there are none. */
-struct report_style {
-	int columns; /* lines are cut there; 0 = never */
-	uint64_t top;
-	int top_given; /* if not, the tree leaves out what is below a share */
-	int counters;  /* shows every counter with its meaning, and histograms */
-	const char *bold, *dim, *warn, *plain;
-};
-
-int report_text(struct report *r, const struct report_style *style, FILE *out);
+int report_text(struct report *r, const struct text_style *style, FILE *out);
 /* @top 0 = all rows. Both: 0 or -ENOMEM; errors of @out stay in it (ferror). */
 int report_json(const struct report *r, uint64_t top, FILE *out);
 

@@ -79,11 +79,6 @@ struct order {
 	const enum measure *by;
 };
 
-static int tally_heavier(uint64_t a, uint64_t b)
-{
-	return (b > a) - (b < a);
-}
-
 static int tally_row_order(const void *left, const void *right, void *arg)
 {
 	const struct tally_row *a = left, *b = right;
@@ -91,7 +86,8 @@ static int tally_row_order(const void *left, const void *right, void *arg)
 	int by = 0;
 
 	for (int i = 0; i < TALLY_ORDER && !by; i++)
-		by = tally_heavier(a->value[o->by[i]], b->value[o->by[i]]);
+		by = (b->value[o->by[i]] > a->value[o->by[i]]) -
+		     (b->value[o->by[i]] < a->value[o->by[i]]);
 	for (int i = 0; i < TALLY_NAMES && !by; i++)
 		by = strcmp(names_text(&o->m->names, a->name[i]),
 			    names_text(&o->m->names, b->name[i]));

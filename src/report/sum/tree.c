@@ -44,36 +44,26 @@ static uint32_t child_of(struct tree *t, uint32_t parent, uint32_t function)
 	return number ? number - 1 : 0;
 }
 
-static void tree_count(struct tree_node *n, uint64_t samples, uint64_t ns,
-		       const struct draws *draws)
-{
-	draws_add(&n->draws, draws);
-	n->samples += samples;
-	n->total_ns += ns;
-}
-
-int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
-	     const struct draws *draws)
+int tree_add(struct tree *t, const struct model *m, uint32_t path, const struct amount *amount)
 {
 	const struct stack *stack = model_stack_at(m, path);
 	uint32_t at = 0;
 
-	tree_count(&t->nodes[0], samples, ns, draws);
+	amount_add(&t->nodes[0].weight.total, amount);
 	for (uint32_t i = stack->count; i-- > 0;) {
 		at = child_of(t, at, stack->frames[i].function);
 		if (!at)
 			return -ENOMEM;
-		tree_count(&t->nodes[at], samples, ns, draws);
+		amount_add(&t->nodes[at].weight.total, amount);
 	}
-	t->nodes[at].self_samples += samples;
-	t->nodes[at].self_ns += ns;
-	draws_add(&t->nodes[at].self_draws, draws);
+	amount_add(&t->nodes[at].weight.self, amount);
 	return 0;
 }
 
-uint64_t tree_weight(const struct tree *t, const struct tree_node *n)
+/* In ns, or in samples if no time is known. */
+static uint64_t tree_weight(const struct tree *t, uint32_t node)
 {
-	return t->nodes[0].total_ns ? n->total_ns : n->samples;
+	return amount_of(&t->nodes[node].weight.total, &t->nodes[0].weight.total);
 }
 
 struct order {
@@ -86,13 +76,11 @@ static int child_order(const void *left, const void *right, void *arg)
 	const struct order *o = arg;
 	const struct tree_node *a = &o->t->nodes[*(const uint32_t *)left];
 	const struct tree_node *b = &o->t->nodes[*(const uint32_t *)right];
-	uint64_t weight_a = tree_weight(o->t, a), weight_b = tree_weight(o->t, b);
+	int by = amount_order(&a->weight.total, &b->weight.total);
 
-	if (weight_a != weight_b)
-		return weight_a > weight_b ? -1 : 1;
-	if (a->samples != b->samples)
-		return a->samples > b->samples ? -1 : 1;
-	return strcmp(names_text(&o->m->names, a->function), names_text(&o->m->names, b->function));
+	return by ? by
+		  : strcmp(names_text(&o->m->names, a->function),
+			   names_text(&o->m->names, b->function));
 }
 
 int tree_sort(struct tree *t, const struct model *m)
@@ -122,7 +110,7 @@ static int tree_heaviest_first(const void *left, const void *right, void *arg)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct tree *t = arg;
-	uint64_t weight_a = tree_weight(t, &t->nodes[a]), weight_b = tree_weight(t, &t->nodes[b]);
+	uint64_t weight_a = tree_weight(t, a), weight_b = tree_weight(t, b);
 
 	if (weight_a != weight_b)
 		return weight_a > weight_b ? -1 : 1;
@@ -133,7 +121,7 @@ static int tree_heaviest_first(const void *left, const void *right, void *arg)
 int64_t tree_choose(struct tree *t, uint64_t nodes, double share)
 {
 	uint32_t *order = malloc(t->count * sizeof(*order));
-	uint64_t least = (uint64_t)((double)tree_weight(t, &t->nodes[0]) * share);
+	uint64_t least = (uint64_t)((double)tree_weight(t, 0) * share);
 	int64_t shown = 0;
 
 	if (!order)
@@ -144,7 +132,7 @@ int64_t tree_choose(struct tree *t, uint64_t nodes, double share)
 	for (uint32_t i = 0; i + 1 < t->count; i++) {
 		struct tree_node *n = &t->nodes[order[i]];
 
-		n->shown = (!nodes || i < nodes) && tree_weight(t, n) >= least;
+		n->shown = (!nodes || i < nodes) && tree_weight(t, order[i]) >= least;
 		shown += n->shown;
 	}
 	free(order);

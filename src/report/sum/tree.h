@@ -8,9 +8,7 @@
 struct tree_node {
 	uint32_t function;            /* id in model.names; 0 = the root, or not known */
 	uint32_t parent, child, next; /* indexes; 0 = none, for no list has the root in it */
-	uint64_t samples, total_ns;
-	uint64_t self_samples, self_ns;
-	struct draws draws, self_draws;
+	struct weight weight;
 	uint32_t depth; /* of the root: 0 */
 	uint32_t shown; /* set by tree_choose() */
 };
@@ -25,8 +23,7 @@ struct tree {
 int tree_init(struct tree *t); /* 0 or -ENOMEM */
 void tree_free(struct tree *t);
 /* Adds samples of one call path, an id of model_path() or 0. 0 or -ENOMEM. */
-int tree_add(struct tree *t, const struct model *m, uint32_t path, uint64_t samples, uint64_t ns,
-	     const struct draws *draws);
+int tree_add(struct tree *t, const struct model *m, uint32_t path, const struct amount *amount);
 /* Sorts the children of every node: heaviest first, equal ones by name. 0 or -ENOMEM. */
 int tree_sort(struct tree *t, const struct model *m);
 /*
@@ -35,7 +32,5 @@ int tree_sort(struct tree *t, const struct model *m);
  * first, they are a tree. Returns how many there are, or -ENOMEM.
  */
 int64_t tree_choose(struct tree *t, uint64_t nodes, double share);
-/* In ns, or in samples if no weight is known. */
-uint64_t tree_weight(const struct tree *t, const struct tree_node *n);
 
 #endif

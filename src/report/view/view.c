@@ -112,7 +112,6 @@ static int view_open_source(struct view_run *v, const struct view_query *q)
 	v->wheres = where_bound(q->wheres, q->where_count, source_model(v->source));
 	if (!v->wheres)
 		return -ENOMEM;
-	source_set_kinds(v->source, q->view ? q->view->kinds : SAMPLE_COUNTED);
 	source_set_detail(v->source, 0);
 	v->tally.has_errors = source_is_sampled(v->source);
 	if (q->by) {
@@ -129,7 +128,8 @@ static int view_read_all(struct view_run *v)
 	if (v->view && v->view->begin)
 		rc = v->view->begin(v);
 	if (!rc)
-		rc = source_read(v->source, view_add_event, v);
+		rc = source_read(v->source, v->view ? v->view->kinds : SAMPLE_COUNTED,
+				 view_add_event, v);
 	if (v->view && v->view->finish) {
 		int ended = v->view->finish(v);
 
@@ -172,6 +172,7 @@ void view_free(struct view_run *v)
 	tally_free(&v->tally);
 	source_free(v->source);
 	free(v->wheres);
+	free(v->state);
 	free(v);
 }
 

@@ -74,7 +74,7 @@ struct view_run {
 	struct where *wheres; /* the query's, bound to the model of the source */
 	uint64_t number;      /* of the event, from 1 */
 	uint64_t read;        /* events read, selected or not */
-	void *state;          /* the view's own, freed by its finish() */
+	void *state;          /* the view's own: freed, where its finish() has not set it to NULL */
 };
 
 extern const struct view view_methods, view_latencies, view_spans, view_labels, view_threads,
@@ -99,7 +99,7 @@ void view_events_free(struct view_run *v);
 /* The function at the leaf of a stack, without frames of the JDK if there are others. */
 uint32_t view_place(const struct model *m, uint32_t stack);
 
-int view_text(const struct view_run *v, const struct table_style *style, FILE *out);
+int view_text(const struct view_run *v, const struct text_style *style, FILE *out);
 /* @top 0 = all rows. Both: 0 or -ENOMEM; errors of @out stay in it (ferror). */
 int view_json(const struct view_run *v, uint64_t top, FILE *out);
 

@@ -25,8 +25,7 @@ enum field_form {
 };
 
 struct events {
-	struct table_column *column;
-	char **name;
+	struct table_column *column; /* its titles are ours */
 	enum field_form *form;
 	size_t columns;
 };
@@ -78,18 +77,17 @@ static int view_events_is_text(enum field_form form, const struct weft_jfr_field
 static int set_column(struct events *ev, size_t index, const struct weft_jfr_class *c)
 {
 	struct weft_jfr_field_view f;
+	const char *name;
 	int rc = weft_jfr_class_field_view(c, index, &f);
 
 	if (rc)
 		return rc;
-	ev->name[index] = strdup(f.name);
-	if (!ev->name[index])
+	name = strdup(f.name);
+	if (!name)
 		return -ENOMEM;
 	ev->form[index] = form_of(c, &f);
-	ev->column[index] =
-		(struct table_column){.title = ev->name[index],
-				      .json = ev->name[index],
-				      .is_text = view_events_is_text(ev->form[index], &f)};
+	ev->column[index] = (struct table_column){
+		.title = name, .json = name, .is_text = view_events_is_text(ev->form[index], &f)};
 	return 0;
 }
 
@@ -104,9 +102,8 @@ static int view_events_make_columns(struct view_run *v, const struct weft_jfr_cl
 		return -ENOMEM;
 	ev->columns = count;
 	ev->column = calloc(count + 1, sizeof(*ev->column));
-	ev->name = calloc(count + 1, sizeof(*ev->name));
 	ev->form = calloc(count + 1, sizeof(*ev->form));
-	if (!ev->column || !ev->name || !ev->form)
+	if (!ev->column || !ev->form)
 		return -ENOMEM;
 	for (size_t i = 0; i < count && !rc; i++)
 		rc = set_column(ev, i, c);
@@ -120,9 +117,8 @@ void view_events_free(struct view_run *v)
 
 	if (!ev)
 		return;
-	for (size_t i = 0; ev->name && i < ev->columns; i++)
-		free(ev->name[i]);
-	free(ev->name);
+	for (size_t i = 0; ev->column && i < ev->columns; i++)
+		free((void *)(uintptr_t)ev->column[i].title);
 	free(ev->column);
 	free(ev->form);
 	free(ev);
@@ -203,7 +199,8 @@ static void view_events_put_cell(struct view_run *v, size_t index, const struct 
 {
 	const struct events *ev = v->state;
 	const struct weft_jfr_event_view *e = source_event(v->source);
-	const struct weft_jfr_node *n = weft_jfr_event_get(e, ev->name[index]);
+	const char *name = ev->column[index].title;
+	const struct weft_jfr_node *n = weft_jfr_event_get(e, name);
 	struct decoder *d = source_decoder(v->source);
 	const struct model *m = source_model(v->source);
 
@@ -216,8 +213,7 @@ static void view_events_put_cell(struct view_run *v, size_t index, const struct 
 		break;
 	case FORM_TIMESPAN:
 		view_events_timespan(
-			v, weft_jfr_class_annotation(e->type, ev->name[index], "jdk.jfr.Timespan"),
-			n);
+			v, weft_jfr_class_annotation(e->type, name, "jdk.jfr.Timespan"), n);
 		break;
 	case FORM_ADDRESS:
 		view_events_address(&v->table, n);

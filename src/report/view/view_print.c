@@ -16,14 +16,13 @@ static const char *title_of(const struct view_run *v)
 	return v->view ? v->view->name : v->query->type;
 }
 
-int view_text(const struct view_run *v, const struct table_style *style, FILE *out)
+int view_text(const struct view_run *v, const struct text_style *style, FILE *out)
 {
-	const struct facts *f = source_facts(v->source);
-	uint64_t ns = f->end_ns > f->start_ns ? (uint64_t)(f->end_ns - f->start_ns) : 0;
 	char time[LAYOUT_NUMBER], name[LAYOUT_TEXT];
 
 	fprintf(out, "%s%s%s: %s, %s", style->bold, layout_clean(name, v->query->path),
-		style->plain, title_of(v), layout_time(time, ns));
+		style->plain, title_of(v),
+		layout_time(time, facts_duration(source_facts(v->source))));
 	if (v->query->where_count)
 		fprintf(out, ", %llu of %llu events", (unsigned long long)v->number,
 			(unsigned long long)v->read);

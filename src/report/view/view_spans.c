@@ -37,7 +37,6 @@ static int view_spans_is_number(const char *text)
 static uint32_t own_fields(struct model *m, const struct sample *s)
 {
 	struct buf b = {0};
-	uint32_t id;
 
 	for (uint32_t i = 0; i < s->own; i++) {
 		const struct context_item *c = &s->context.item[i];
@@ -52,11 +51,7 @@ static uint32_t own_fields(struct model *m, const struct sample *s)
 		buf_put_u8(&b, '=');
 		buf_put(&b, value, strlen(value));
 	}
-	if (b.failed)
-		m->failed = 1;
-	id = b.size ? names_id_bytes(&m->names, (const char *)b.data, b.size) : 0;
-	buf_free(&b);
-	return id;
+	return names_id_buf(&m->names, &b);
 }
 
 static uint32_t view_spans_name_of(struct view_run *v, const struct sample *s)
@@ -147,9 +142,7 @@ static int begin_spans(struct view_run *v)
 	if (!spans)
 		return -ENOMEM;
 	spans->contexts = contexts;
-	source_set_kinds(v->source, SAMPLE_CONTEXT);
-	rc = source_read(v->source, view_spans_add_span, v);
-	source_set_kinds(v->source, v->view->kinds);
+	rc = source_read(v->source, SAMPLE_CONTEXT, view_spans_add_span, v);
 	return rc ? rc : count_spans(v);
 }
 
@@ -166,13 +159,6 @@ static int add_inside(struct view_run *v, const struct sample *s)
 		if (row && tally_once(&v->tally.row[row - 1], v->number))
 			tally_sample(v->tally.row[row - 1].value, v->tally.row[row - 1].drawn, s);
 	}
-	return 0;
-}
-
-static int finish_spans(struct view_run *v)
-{
-	free(v->state);
-	v->state = NULL;
 	return 0;
 }
 
@@ -197,5 +183,4 @@ const struct view view_spans = {
 	.by = 1,
 	.begin = begin_spans,
 	.add = add_inside,
-	.finish = finish_spans,
 };

@@ -22,14 +22,23 @@ static int begin_methods(struct view_run *v)
 	return 0;
 }
 
+static void view_sums_add(uint64_t value[MEASURES], struct draws drawn[TALLY_DRAWN],
+			  const struct weight *w)
+{
+	value[MEASURE_SAMPLES] += w->total.samples;
+	value[MEASURE_CPU] += w->total.ns;
+	value[MEASURE_SELF_SAMPLES] += w->self.samples;
+	value[MEASURE_SELF] += w->self.ns;
+	draws_add(&drawn[DRAWN_SELF], &w->self.draws);
+	draws_add(&drawn[DRAWN_CPU], &w->total.draws);
+}
+
 static int add_method(struct view_run *v, const struct sample *s)
 {
-	v->tally.whole[MEASURE_SAMPLES] += s->times;
-	v->tally.whole[MEASURE_CPU] += s->weight_ns;
-	v->tally.whole[MEASURE_SELF_SAMPLES] += s->times;
-	v->tally.whole[MEASURE_SELF] += s->weight_ns;
-	draws_add(&v->tally.drawn[DRAWN_SELF], &s->draws);
-	draws_add(&v->tally.drawn[DRAWN_CPU], &s->draws);
+	struct weight w = {.last = 0};
+
+	weight_count(&w, s, 1, 1);
+	view_sums_add(v->tally.whole, v->tally.drawn, &w);
 	return aggregate_add(v->state, source_model(v->source), s);
 }
 
@@ -68,12 +77,7 @@ static int finish_methods(struct view_run *v)
 		free(text);
 		if (!r)
 			return -ENOMEM;
-		r->value[MEASURE_SAMPLES] += a->rows[i].samples;
-		r->value[MEASURE_CPU] += a->rows[i].total_ns;
-		r->value[MEASURE_SELF_SAMPLES] += a->rows[i].self_samples;
-		r->value[MEASURE_SELF] += a->rows[i].self_ns;
-		draws_add(&r->drawn[DRAWN_SELF], &a->rows[i].self_draws);
-		draws_add(&r->drawn[DRAWN_CPU], &a->rows[i].draws);
+		view_sums_add(r->value, r->drawn, &a->rows[i].weight);
 	}
 	if (a)
 		aggregate_free(a);

@@ -94,7 +94,7 @@ static void points_in_time(void **state)
 	assert_string_equal(text, "N/A");
 }
 
-static void amount(int64_t number, enum amount unit, const char *expected)
+static void amount(int64_t number, enum amount_unit unit, const char *expected)
 {
 	char text[TIMES_ROOM];
 

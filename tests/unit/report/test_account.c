@@ -27,6 +27,7 @@ static int setup(void **state)
 
 	scene = (struct scene){.threads = 0};
 	assert_int_equal(model_init(&scene.m), 0);
+	scene.f.model = &scene.m;
 	scene.app = names_id(&scene.m.names, "app [1]");
 	*state = &scene;
 	return 0;
@@ -68,14 +69,14 @@ static void rows_add_up(void **state)
 	uint32_t one = new_thread(s), other = new_thread(s);
 	struct account a;
 
-	assert_int_equal(account_read(&s->f, &s->m, &a), 0);
+	assert_int_equal(account_read(&s->f, &a), 0);
 	tell_clock(s, RECORDING_CLOCK_TICKS, MS);
 	tell_clock(s, RECORDING_CLOCK_HRTIMER, 5 * MS); /* the last stands */
 	used(s, one, S, S, 200);
 	used(s, one, S, 900 * MS, 180);
 	used(s, other, 0, 100 * MS, 20);
 	used(s, 0, 50 * MS, 0, 0);
-	assert_int_equal(account_read(&s->f, &s->m, &a), 1);
+	assert_int_equal(account_read(&s->f, &a), 1);
 	assert_int_equal(a.used_ns, 2 * S + 50 * MS);
 	assert_int_equal(a.seen_ns, 2 * S);
 	assert_int_equal(a.samples, 400);
@@ -90,9 +91,9 @@ static void ticks_have_more_error(void **state)
 	struct account a;
 
 	tell_clock(s, RECORDING_CLOCK_TICKS, MS);
-	assert_true(fabs(account_effect(&s->f, &s->m, s->app) - 4) < 1e-9);
+	assert_true(fabs(account_effect(&s->f, s->app) - 4) < 1e-9);
 	used(s, new_thread(s), S, S, 250);
-	account_read(&s->f, &s->m, &a);
+	account_read(&s->f, &a);
 	assert_true(fabs(a.error_ns / sqrt(4e6 * 1e9) - 1) < 1e-9);
 }
 
@@ -102,9 +103,9 @@ static void mixed_clocks_by_their_signals(void **state)
 	struct scene *s = *state;
 
 	tell_clock(s, RECORDING_CLOCK_HRTIMER, MS);
-	assert_true(fabs(account_effect(&s->f, &s->m, s->app) - 1) < 1e-9);
+	assert_true(fabs(account_effect(&s->f, s->app) - 1) < 1e-9);
 	used(s, new_thread(s), S, S, 400);
-	assert_true(fabs(account_effect(&s->f, &s->m, s->app) - (200 * 16 + 200) / 1000.0) < 1e-9);
+	assert_true(fabs(account_effect(&s->f, s->app) - (200 * 16 + 200) / 1000.0) < 1e-9);
 }
 
 static void threads_without_a_sample(void **state)
@@ -118,17 +119,17 @@ static void threads_without_a_sample(void **state)
 	used(s, busy, 100 * S, 100 * S, 20000);
 	used(s, deaf, 101 * MS, 0, 0); /* more than 20 periods */
 	used(s, brief, 99 * MS, 0, 0); /* fewer: could be chance */
-	account_read(&s->f, &s->m, &a);
+	account_read(&s->f, &a);
 	assert_int_equal(a.within, 1);
 	assert_int_equal(a.silent, 1);
-	assert_int_equal(account_rows(&s->f, &s->m, ACCOUNT_SILENT, row, 2), 1);
+	assert_int_equal(account_rows(&s->f, ACCOUNT_SILENT, row, 2), 1);
 	assert_int_equal(row[0]->thread, deaf);
 	used(s, new_thread(s), 50 * S, 0, 0);
-	account_read(&s->f, &s->m, &a);
+	account_read(&s->f, &a);
 	assert_int_equal(a.within, 0);
 	assert_true(a.off < -3);
 	assert_int_equal(a.silent, 3); /* then all are named */
-	assert_int_equal(account_rows(&s->f, &s->m, ACCOUNT_GAPS, row, 2), 2);
+	assert_int_equal(account_rows(&s->f, ACCOUNT_GAPS, row, 2), 2);
 	assert_int_equal(row[0]->used_ns, 50 * S);
 	assert_int_equal(row[1]->thread, deaf);
 	assert_int_equal(a.outside, 0);
@@ -146,11 +147,11 @@ static void what_puts_the_whole_off(void **state)
 	used(s, often, 100 * MS, 200 * MS, 40);
 	used(s, less, 100 * MS, 95 * MS, 19);
 	used(s, 0, 900 * MS, 0, 0);
-	account_read(&s->f, &s->m, &a);
+	account_read(&s->f, &a);
 	assert_true(!a.within && a.off < 0);
 	assert_int_equal(a.outside, 1);
 	assert_int_equal(a.outside_ns, 900 * MS);
-	assert_int_equal(account_rows(&s->f, &s->m, ACCOUNT_GAPS, row, 3), 2);
+	assert_int_equal(account_rows(&s->f, ACCOUNT_GAPS, row, 3), 2);
 	assert_int_equal(row[0]->used_ns, 900 * MS);
 	assert_int_equal(row[1]->thread, less);
 }
@@ -167,18 +168,18 @@ static void whom_ticks_meet_too_seldom(void **state)
 	for (int i = 0; i < 10; i++)
 		used(s, new_thread(s), 5 * MS, 5 * MS, 1);
 	used(s, 0, 80 * MS, 0, 0); /* 130 ms: too few to tell */
-	assert_int_equal(account_met(&s->f, &s->m, met, 2), 0);
+	assert_int_equal(account_met(&s->f, met, 2), 0);
 	used(s, reader, S, 560 * MS, 112);
-	assert_int_equal(account_met(&s->f, &s->m, met, 2), 1);
+	assert_int_equal(account_met(&s->f, met, 2), 1);
 	assert_int_equal(met[0].thread, reader);
 	assert_true(fabs(met[0].part - 0.56) < 1e-9 && met[0].off < -6);
 	used(s, 0, 900 * MS, 0, 0);
-	assert_int_equal(account_met(&s->f, &s->m, met, 2), 2);
+	assert_int_equal(account_met(&s->f, met, 2), 2);
 	assert_int_equal(met[0].thread, 0);
 	assert_int_equal(met[0].process, s->app);
-	assert_int_equal(account_met(&s->f, &s->m, met, 1), 1);
+	assert_int_equal(account_met(&s->f, met, 1), 1);
 	tell_clock(s, RECORDING_CLOCK_HRTIMER, 5 * MS); /* of those silence is told, and gaps */
-	assert_int_equal(account_met(&s->f, &s->m, met, 2), 0);
+	assert_int_equal(account_met(&s->f, met, 2), 0);
 }
 
 static void numbers_of_a_file_do_not_overflow(void **state)
@@ -190,7 +191,7 @@ static void numbers_of_a_file_do_not_overflow(void **state)
 	used(s, one, INT64_MAX, INT64_MIN, INT64_MAX);
 	used(s, one, INT64_MAX, INT64_MIN, INT64_MAX);
 	used(s, new_thread(s), INT64_MAX, INT64_MIN, 0);
-	assert_int_equal(account_read(&s->f, &s->m, &a), 1);
+	assert_int_equal(account_read(&s->f, &a), 1);
 	assert_true(a.used_ns == INT64_MAX);
 	assert_true(a.seen_ns == INT64_MIN);
 }

@@ -38,7 +38,7 @@ static uint32_t value(const struct context_index *x, uint64_t thread, int64_t ti
 
 static void start_is_in_and_end_is_not(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 
 	(void)state;
 	add(x, 1, 100, 200, KEY_A, TYPE_SPAN, 7);
@@ -52,7 +52,7 @@ static void start_is_in_and_end_is_not(void **state)
 
 static void without_duration_it_holds_at_its_start(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 
 	(void)state;
 	add(x, 1, 100, 100, KEY_A, TYPE_SPAN, 7);
@@ -64,7 +64,7 @@ static void without_duration_it_holds_at_its_start(void **state)
 
 static void neighbours_do_not_mix(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 
 	(void)state;
 	add(x, 1, 200, 300, KEY_A, TYPE_SPAN, 8);
@@ -79,7 +79,7 @@ static void neighbours_do_not_mix(void **state)
 
 static void threads_are_apart(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 
 	(void)state;
 	add(x, 2, 0, 1000, KEY_A, TYPE_SPAN, 7);
@@ -97,7 +97,7 @@ static void threads_are_apart(void **state)
 
 static void innermost_wins_per_key_and_outer_lends_the_rest(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 	struct context_item outer[] = {{KEY_A, TYPE_SPAN, 1}, {KEY_B, TYPE_SPAN, 2}};
 
 	(void)state;
@@ -114,7 +114,7 @@ static void innermost_wins_per_key_and_outer_lends_the_rest(void **state)
 
 static void crossing_of_one_type_does_not_lend_of_another_does(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 
 	(void)state;
 	add(x, 1, 0, 100, KEY_A, TYPE_SPAN, 1);
@@ -130,7 +130,7 @@ static void crossing_of_one_type_does_not_lend_of_another_does(void **state)
 
 static void types_are_told_apart(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 	struct context c;
 
 	(void)state;
@@ -189,7 +189,7 @@ static void any_intervals_give_what_the_definition_says(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20; round++) {
-		struct context_index *x = context_index_new();
+		struct context_index index = {.item_count = 0}, *x = &index;
 
 		for (uint32_t i = 0; i < RANDOM_INTERVALS; i++) {
 			int64_t start = rand_r(&seed) % 1000;
@@ -216,7 +216,7 @@ static void any_intervals_give_what_the_definition_says(void **state)
 
 static void those_that_hold_are_told_innermost_first(void **state)
 {
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 	uint32_t found[8];
 
 	(void)state;
@@ -243,7 +243,7 @@ static void those_that_hold_are_told_innermost_first(void **state)
 static void any_intervals_hold_as_the_definition_says(void **state)
 {
 	struct plain all[RANDOM_INTERVALS];
-	struct context_index *x = context_index_new();
+	struct context_index index = {.item_count = 0}, *x = &index;
 	uint32_t found[RANDOM_INTERVALS];
 	unsigned int seed = 7;
 

@@ -68,7 +68,7 @@ static void check_lines(struct source *s, const char *const *expected, size_t co
 	struct lines *l = calloc(1, sizeof(*l));
 
 	l->source = s;
-	assert_int_equal(source_read(s, keep_line, l), 0);
+	assert_int_equal(source_read(s, SAMPLE_COUNTED, keep_line, l), 0);
 	for (size_t i = 0; i < count && i < l->count; i++)
 		assert_string_equal(l->text[i], expected[i]);
 	assert_int_equal(l->count, count);
@@ -179,7 +179,7 @@ static void annotated_fields_of_any_type_are_contexts(void **state)
 	struct source *s = open_recording("foreign", "cpu");
 
 	(void)state;
-	assert_int_equal(source_read(s, check_order, s), 0);
+	assert_int_equal(source_read(s, SAMPLE_COUNTED, check_order, s), 0);
 	source_free(s);
 }
 
@@ -190,12 +190,12 @@ static void facts_are_summed(void **state)
 	const struct model *m = source_model(s);
 
 	(void)state;
-	assert_int_equal(facts_value(f, m, "ring_full"), 3);
-	assert_int_equal(facts_value(f, m, "primed_hook"), 3);
-	assert_int_equal(facts_value(f, m, "threads"), 4);
-	assert_int_equal(facts_value(f, m, "nested"), 0);
-	assert_int_equal(facts_sum(f, m, "lost"), 4);
-	assert_int_equal(facts_sum(f, m, "cut"), 1);
+	assert_int_equal(facts_value(f, "ring_full"), 3);
+	assert_int_equal(facts_value(f, "primed_hook"), 3);
+	assert_int_equal(facts_value(f, "threads"), 4);
+	assert_int_equal(facts_value(f, "nested"), 0);
+	assert_int_equal(facts_sum(f, "lost"), 4);
+	assert_int_equal(facts_sum(f, "cut"), 1);
 	assert_int_equal(f->bucket_count, 2);
 	assert_int_equal(f->buckets[0].up_to, 1024);
 	assert_int_equal(f->buckets[0].count, 9);
@@ -222,7 +222,7 @@ static void no_period_is_no_weight(void **state)
 	int count = 0;
 
 	(void)state;
-	assert_int_equal(source_read(s, count_weightless, &count), 0);
+	assert_int_equal(source_read(s, SAMPLE_COUNTED, count_weightless, &count), 0);
 	assert_int_equal(count, 3);
 	source_free(s);
 }
@@ -240,7 +240,7 @@ static void a_callback_can_stop(void **state)
 	int count = 0;
 
 	(void)state;
-	assert_int_equal(source_read(s, stop_at_once, &count), -ECANCELED);
+	assert_int_equal(source_read(s, SAMPLE_COUNTED, stop_at_once, &count), -ECANCELED);
 	assert_int_equal(count, 1);
 	source_free(s);
 }
@@ -277,8 +277,7 @@ static void expect_events(struct source *s, unsigned int kinds, const char *cons
 {
 	struct lines l = {.source = s};
 
-	source_set_kinds(s, kinds);
-	assert_int_equal(source_read(s, keep_event, &l), 0);
+	assert_int_equal(source_read(s, kinds, keep_event, &l), 0);
 	for (size_t i = 0; i < l.count; i++) {
 		assert_non_null(want[i]);
 		assert_string_equal(l.text[i], want[i]);
@@ -325,11 +324,11 @@ static void any_event_type_can_be_counted(void **state)
 		uint64_t found = 0;
 
 		assert_int_equal(source_facts(s)->context_count, 4);
-		assert_int_equal(source_read(s, sum_weights, &found), 0);
+		assert_int_equal(source_read(s, SAMPLE_COUNTED, sum_weights, &found), 0);
 		assert_int_equal(found, want[i]);
 		found = 0;
 		source_set_counts(s, 1);
-		assert_int_equal(source_read(s, sum_weights, &found), 0);
+		assert_int_equal(source_read(s, SAMPLE_COUNTED, sum_weights, &found), 0);
 		assert_int_equal(found, 0);
 		source_free(s);
 	}
@@ -354,7 +353,7 @@ static void cut_files_give_what_is_whole(void **state)
 			assert_int_equal(rc, -EBADMSG);
 			continue;
 		}
-		assert_int_equal(source_read(s, count_all, &count), 0);
+		assert_int_equal(source_read(s, SAMPLE_COUNTED, count_all, &count), 0);
 		if (size < st.st_size && count != last)
 			whole++;
 		if (size == st.st_size)

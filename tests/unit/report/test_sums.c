@@ -130,10 +130,10 @@ static void check_sum(struct fixture *f, const char *by, const struct expected *
 		char *name = key_name(&key, &f->m, a.rows[i].id);
 
 		assert_string_equal(name, rows[i].name);
-		assert_int_equal(a.rows[i].samples, rows[i].samples);
-		assert_int_equal(a.rows[i].total_ns, rows[i].total);
-		assert_int_equal(a.rows[i].self_samples, rows[i].self_samples);
-		assert_int_equal(a.rows[i].self_ns, rows[i].self);
+		assert_int_equal(a.rows[i].weight.total.samples, rows[i].samples);
+		assert_int_equal(a.rows[i].weight.total.ns, rows[i].total);
+		assert_int_equal(a.rows[i].weight.self.samples, rows[i].self_samples);
+		assert_int_equal(a.rows[i].weight.self.ns, rows[i].self);
 		free(name);
 	}
 	aggregate_free(&a);
@@ -263,6 +263,13 @@ static void patterns(void **state)
 	assert_false(where_match("ab", "abc"));
 }
 
+static void add_path(struct tree *t, const struct fixture *f, const struct sample *s)
+{
+	const struct amount amount = {1, s->weight_ns, s->draws};
+
+	assert_int_equal(tree_add(t, &f->m, s->stack, &amount), 0);
+}
+
 static void tree_sums_paths(void **state)
 {
 	struct fixture *f = *state;
@@ -271,24 +278,22 @@ static void tree_sums_paths(void **state)
 
 	assert_int_equal(tree_init(&t), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
-		assert_int_equal(
-			tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns, &f->s[i].draws),
-			0);
+		add_path(&t, f, &f->s[i]);
 	assert_int_equal(tree_sort(&t, &f->m), 0);
 	root = &t.nodes[0];
 	top = &t.nodes[root->child];
-	assert_int_equal(root->total_ns, 70);
-	assert_int_equal(root->self_ns, 1); /* the sample without a stack */
+	assert_int_equal(root->weight.total.ns, 70);
+	assert_int_equal(root->weight.self.ns, 1); /* the sample without a stack */
 	assert_string_equal(names_text(&f->m.names, top->function), "main");
-	assert_int_equal(top->total_ns, 69);
-	assert_int_equal(top->self_ns, 4);
+	assert_int_equal(top->weight.total.ns, 69);
+	assert_int_equal(top->weight.self.ns, 4);
 	assert_int_equal(top->next, 0);
 	g = &t.nodes[top->child]; /* the heavier child first: g 35, f 30 */
-	assert_int_equal(g->total_ns, 35);
-	assert_int_equal(g->samples, 2);
+	assert_int_equal(g->weight.total.ns, 35);
+	assert_int_equal(g->weight.total.samples, 2);
 	ff = &t.nodes[g->next];
-	assert_int_equal(ff->total_ns, 30);
-	assert_int_equal(ff->self_ns, 0);
+	assert_int_equal(ff->weight.total.ns, 30);
+	assert_int_equal(ff->weight.self.ns, 0);
 	assert_int_equal(t.count, 1 + 1 + 2 + 2 + 1); /* root, main, g f, f g, f */
 	assert_int_equal(ff->depth, 2);
 	tree_free(&t);
@@ -301,9 +306,7 @@ static void tree_shows_the_heaviest_and_their_callers(void **state)
 
 	assert_int_equal(tree_init(&t), 0);
 	for (size_t i = 0; i < SAMPLES; i++)
-		assert_int_equal(
-			tree_add(&t, &f->m, f->s[i].stack, 1, f->s[i].weight_ns, &f->s[i].draws),
-			0);
+		add_path(&t, f, &f->s[i]);
 	for (uint64_t most = 1; most <= 8; most++) {
 		int64_t shown = tree_choose(&t, most, 0);
 

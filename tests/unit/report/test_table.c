@@ -47,7 +47,7 @@ static void fill(struct table *t)
 
 static char *text_of(const struct table *t, int width, uint64_t top)
 {
-	struct table_style style = {
+	struct text_style style = {
 		.columns = width, .top = top, .bold = "", .dim = "", .plain = ""};
 	char *text = NULL;
 	size_t bytes = 0;
