@@ -184,23 +184,13 @@ static const struct cli_option options[] = {
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	RECORDING_OPTION_NO_INLINES,
-	{.name = "source-dir",
-	 .letter = 's',
-	 .kind = CLI_FILE,
-	 .flags = CLI_MANY,
-	 .argument = "DIR",
+	{"source-dir", 's', CLI_FILE, CLI_MANY, "DIR",
 	 .help = "Look for source files below this directory, too"},
-	{.name = "path",
-	 .kind = CLI_TEXT,
-	 .flags = CLI_MANY,
-	 .argument = "OLD=NEW",
+	{"path", 0, CLI_TEXT, CLI_MANY, "OLD=NEW",
 	 .help = "Paths of sources and programs that begin with OLD are at NEW"},
-	{.name = "disassemble",
-	 .letter = 'd',
-	 .kind = CLI_FLAG,
-	 .help = "Show instructions, where the source is there, too"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = NULL},
+	{"disassemble", 'd', CLI_FLAG, .help = "Show instructions, where the source is there, too"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -217,15 +207,14 @@ const struct cli_command cmd_annotate = {
 	.operands = "FUNCTION [FILE]",
 	.operands_min = 1,
 	.operands_max = 2,
-	.description =
-		"Shows the source of a function of a .jfr file (default: " RECORDING_FILE
-		") with the weight of each line: self, what ran there; total, with what was called "
-		"or inlined there. Where there is no source, its instructions, if the file that "
-		"ran is still there.\n"
-		"\n"
-		"FUNCTION is a name as weft report shows it, or the same without arguments, or its "
-		"last part, or a pattern with *. Exits 1 when no function or several match, or "
-		"there is nothing to show them by.",
+	.description = "Shows the source of a function of a .jfr file (default: " RECORDING_FILE
+		       ") with the weight of each line: self, what ran there; total, with what was "
+		       "called or inlined there. Where there is no source, its instructions, if "
+		       "the file that ran is still there.\n"
+		       "\n"
+		       "FUNCTION is a name as weft report shows it, or the same without arguments, "
+		       "or its last part, or a pattern with *. Exits 1 when no function or several "
+		       "match, or there is nothing to show them by.",
 	.options = options,
 	.examples = examples,
 	.run = run,

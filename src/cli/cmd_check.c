@@ -248,8 +248,8 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{0},
 };
 
 static const struct cli_example examples[] = {

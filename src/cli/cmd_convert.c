@@ -106,31 +106,18 @@ static const char *const formats[] = {
 };
 
 static const struct cli_option options[] = {
-	{.name = "to",
-	 .letter = 't',
-	 .kind = CLI_CHOICE,
-	 .choices = formats,
-	 .argument = "FORMAT",
-	 .help = "The format to write"},
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "OUT",
+	{"to", 't', CLI_CHOICE, 0, "FORMAT", .help = "The format to write", .choices = formats},
+	{"output", 'o', CLI_FILE, 0, "OUT",
 	 .help = "Write this file, whole or not at all; - or none: standard output"},
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "KEY,...",
+	{"by", 'b', CLI_TEXT, CLI_LIST, "KEY,...",
 	 .help = "Put span, root, trace, thread, process, state, tag:NAME or label:KEY before the "
 		 "stacks (pprof: only these labels)"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	RECORDING_OPTION_NO_INLINES,
-	{.name = "lines",
-	 .kind = CLI_FLAG,
+	{"lines", 0, CLI_FLAG,
 	 .help = "Frames of collapsed are \"function file.c:42\" (pprof always has lines)"},
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {

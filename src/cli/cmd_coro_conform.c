@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
 	{0},
 };
 
@@ -115,14 +115,13 @@ const struct cli_command cmd_coro_conform = {
 	.operands = "SHM",
 	.operands_min = 1,
 	.operands_max = 1,
-	.description =
-		"Looks at a shared file (weft coro run --keep leaves it) for what no probe may "
-		"write: header, size, dialect, parity and order of slots, times that go back, "
-		"reserved bytes, states, totals that do not fit the events. Best while the "
-		"program is at rest, or over.\n"
-		"\n"
-		"Exit: 0 when it conforms, 1 when it does not or cannot be read, 2 for wrong "
-		"usage.",
+	.description = "Looks at a shared file (weft coro run --keep leaves it) for what no probe "
+		       "may write: header, size, dialect, parity and order of slots, times that go "
+		       "back, reserved bytes, states, totals that do not fit the events. Best "
+		       "while the program is at rest, or over.\n"
+		       "\n"
+		       "Exit: 0 when it conforms, 1 when it does not or cannot be read, 2 for "
+		       "wrong usage.",
 	.options = options,
 	.examples = examples,
 	.run = run,

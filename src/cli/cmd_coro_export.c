@@ -209,37 +209,22 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "to",
-	 .letter = 't',
-	 .kind = CLI_CHOICE,
-	 .flags = CLI_MORE,
-	 .choices = coro_format_names,
-	 .argument = "FORMAT",
-	 .help = "The format to write; else by the extension of OUT"},
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "OUT",
+	{"to", 't', CLI_CHOICE, CLI_MORE, "FORMAT",
+	 .help = "The format to write; else by the extension of OUT", .choices = coro_format_names},
+	{"output", 'o', CLI_FILE, 0, "OUT",
 	 .help = "Write this file, whole or not at all, also in the place of another; - is "
-		 "standard "
-		 "output; without it INPUT with the format's extension, if there is no such file"},
-	{.name = "replace",
-	 .kind = CLI_FLAG,
+		 "standard output; without it INPUT with the format's extension, if there is no "
+		 "such file"},
+	{"replace", 0, CLI_FLAG,
 	 .help = "What is there already goes: the file, or (sql) the table's rows, too"},
-	{.name = "extended",
-	 .kind = CLI_FLAG,
-	 .help = "Also what is known beyond the six fields (jsonl, csv)"},
-	{.name = "longest",
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .fallback = "32",
-	 .help = "How many of the longest waits are shown (chrome, perfetto)"},
-	{.name = "this-boot",
-	 .kind = CLI_FLAG,
+	{"extended", 0, CLI_FLAG, .help = "Also what is known beyond the six fields (jsonl, csv)"},
+	{"longest", 0, CLI_COUNT, 0, "N",
+	 .help = "How many of the longest waits are shown (chrome, perfetto)", .fallback = "32"},
+	{"this-boot", 0, CLI_FLAG,
 	 .help = "The trace was made on this machine since it was started: say what time its times "
 		 "are, so that it lines up with other traces (perfetto)"},
 	CORO_OPTION_TABLE,
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -258,16 +243,14 @@ const struct cli_command cmd_coro_export = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.description = "INPUT is a trace of JSON lines (- is standard input), or a shared file of "
-		       "stations, "
-		       "left over or in use, of which the last eight events of each are there. "
-		       "Formats:\n"
+		       "stations, left over or in use, of which the last eight events of each are "
+		       "there. Formats:\n"
 #define HELP(NAME, FLAGS, EXTENSION, HELP) "  " #NAME ": " HELP "\n"
 	EXPORT_TRACES(HELP)
 #undef HELP
 		"\n"
 		"Exits 1 when the trace is damaged (the file then holds what lies before; SQL is "
-		"not written), or when "
-		"the output could not be written.",
+		"not written), or when the output could not be written.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -276,19 +276,14 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "stuck",
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
+	{"stuck", 0, CLI_TIME, 0, "TIME",
 	 .help = "Only those suspended longer than this, and not woken since"},
-	{.name = "sort",
-	 .letter = 's',
-	 .kind = CLI_CHOICE,
-	 .choices = top_sorts,
-	 .argument = "KEY",
-	 .help = "Most first: time in this state, time run, time waited, switches; or by id"},
-	{.name = "all", .letter = 'a', .kind = CLI_FLAG, .help = "Dead ones, too"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, a coroutine a line"},
-	{.name = NULL},
+	{"sort", 's', CLI_CHOICE, 0, "KEY",
+	 .help = "Most first: time in this state, time run, time waited, switches; or by id",
+	 .choices = top_sorts},
+	{"all", 'a', CLI_FLAG, .help = "Dead ones, too"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, a coroutine a line"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -311,10 +306,9 @@ const struct cli_command cmd_coro_ps = {
 		"\n"
 		"State: created (never resumed yet), running, suspended, ready (suspended, and "
 		"woken since), dead. FOR is the time in it; of a file that nobody uses any more, "
-		"up "
-		"to the last that happened in it. WHERE is where it suspended or was resumed (of "
-		"one that was created: where it was), with the function's name while its process "
-		"lives. Other probes tell no pid, no totals and no context.\n"
+		"up to the last that happened in it. WHERE is where it suspended or was resumed "
+		"(of one that was created: where it was), with the function's name while its "
+		"process lives. Other probes tell no pid, no totals and no context.\n"
 		"\n"
 		"Each coroutine is shown as it was at one moment, and one after the other: those "
 		"born or dead meanwhile may be there or not.",

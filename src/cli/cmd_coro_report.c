@@ -249,43 +249,22 @@ static int run(const struct cli_args *args)
 static const char *const keys[] = {"site", "thread", "coroutine", "label:", NULL};
 
 static const struct cli_option options[] = {
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_CHOICE,
-	 .choices = keys,
-	 .argument = "KEY",
-	 .help = "Only tables by this; label:trace-id and label:span-id are the context's ids"},
-	{.name = "stuck",
-	 .letter = 's',
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
+	{"by", 'b', CLI_CHOICE, 0, "KEY",
+	 .help = "Only tables by this; label:trace-id and label:span-id are the context's ids",
+	 .choices = keys},
+	{"stuck", 's', CLI_TIME, 0, "TIME",
 	 .help = "List those suspended longer than this, not resumed and not woken since"},
-	{.name = "long-run",
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
-	 .fallback = "100ms",
-	 .help = "Who runs as long without a suspension is not yielding"},
-	{.name = "ping-pong",
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .fallback = "4",
-	 .help = "Moves back to the thread it came from that are told; 0: none is"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .help = "Show the N heaviest rows; 0 shows all"},
-	{.name = "pid",
-	 .letter = 'p',
-	 .kind = CLI_COUNT,
-	 .argument = "PID",
-	 .help = "Name addresses by what this process has mapped"},
-	{.name = "exe",
-	 .kind = CLI_FILE,
-	 .argument = "FILE",
+	{"long-run", 0, CLI_TIME, 0, "TIME",
+	 .help = "Who runs as long without a suspension is not yielding", .fallback = "100ms"},
+	{"ping-pong", 0, CLI_COUNT, 0, "N",
+	 .help = "Moves back to the thread it came from that are told; 0: none is",
+	 .fallback = "4"},
+	{"top", 'n', CLI_COUNT, 0, "N", .help = "Show the N heaviest rows; 0 shows all"},
+	{"pid", 'p', CLI_COUNT, 0, "PID", .help = "Name addresses by what this process has mapped"},
+	{"exe", 0, CLI_FILE, 0, "FILE",
 	 .help = "Name addresses by this executable, as it stands in the file"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -302,21 +281,20 @@ const struct cli_command cmd_coro_report = {
 	.summary = "Show how coroutines ran and waited, and which are stuck",
 	.operands = "[FILE|PID]",
 	.operands_max = 1,
-	.description =
-		"Reads a trace of weft coro run (or of another cTP engine), a recording of weft "
-		"record, or the shared file of an engine, in use or left over; without FILE, that "
-		"of the engine that runs.\n"
-		"\n"
-		"Tables: how many runs and waits there were, their sum, median, 90th and 99th "
-		"percentile and longest, by the place where they suspended, by thread, by label or "
-		"by coroutine. A time that may contain lost events is left out. A shared file has "
-		"the last eight events of each coroutine; its totals are complete, within a factor "
-		"of two.\n"
-		"\n"
-		"Told besides: who was never resumed; who ran longer than --long-run; who went "
-		"back and forth between threads; whether the number of live coroutines grew; and "
-		"with --stuck who may have lost a wakeup, with what is known of each and how sure "
-		"that is.",
+	.description = "Reads a trace of weft coro run (or of another cTP engine), a recording of "
+		       "weft record, or the shared file of an engine, in use or left over; without "
+		       "FILE, that of the engine that runs.\n"
+		       "\n"
+		       "Tables: how many runs and waits there were, their sum, median, 90th and "
+		       "99th percentile and longest, by the place where they suspended, by thread, "
+		       "by label or by coroutine. A time that may contain lost events is left out. "
+		       "A shared file has the last eight events of each coroutine; its totals are "
+		       "complete, within a factor of two.\n"
+		       "\n"
+		       "Told besides: who was never resumed; who ran longer than --long-run; who "
+		       "went back and forth between threads; whether the number of live coroutines "
+		       "grew; and with --stuck who may have lost a wakeup, with what is known of "
+		       "each and how sure that is.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -91,28 +91,17 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_TEXT,
-	 .argument = "KEY",
+	{"by", 'b', CLI_TEXT, 0, "KEY",
 	 .help = "Compare the sums of samples by this key of weft report [function]"},
-	{.name = "per",
-	 .letter = 'p',
-	 .kind = CLI_CHOICE,
-	 .choices = units,
-	 .argument = "UNIT",
-	 .fallback = "second",
-	 .help = "Compare times and numbers by this"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
+	{"per", 'p', CLI_CHOICE, 0, "UNIT", .help = "Compare times and numbers by this",
+	 .fallback = "second", .choices = units},
+	{"top", 'n', CLI_COUNT, 0, "N",
 	 .help = "Show the N rows of each table that changed most; 0 shows all [10]"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	TABLE_OPTION_WIDTH,
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {

@@ -187,15 +187,11 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = "counters",
-	 .kind = CLI_FLAG,
-	 .help = "List the counters of a recording and what each counts"},
-	{.name = "list-hooks",
-	 .kind = CLI_FLAG,
-	 .flags = CLI_HIDDEN,
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{"counters", 0, CLI_FLAG, .help = "List the counters of a recording and what each counts"},
+	{"list-hooks", 0, CLI_FLAG, CLI_HIDDEN,
 	 .help = "Run under libweft.so, list the functions that it stands before"},
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {

@@ -89,14 +89,11 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "OUT",
-	 .fallback = "merged.jfr",
-	 .help = "Write this file, whole or not at all; -: standard output"},
+	{"output", 'o', CLI_FILE, 0, "OUT",
+	 .help = "Write this file, whole or not at all; -: standard output",
+	 .fallback = "merged.jfr"},
 	FILTER_OPTIONS,
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -113,15 +110,14 @@ const struct cli_command cmd_merge = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
-	.description =
-		"Reads any recordings of the JFR format, a JVM's too, and writes one with all "
-		"their events, types, annotations and stacks.\n"
-		"\n"
-		"Settings are applied to events of any type, as a live recording does it: "
-		"enabled, select, threshold, throttle, and stackTrace. So `select` works for the "
-		"JDK's own events, too, which no JDK applies it to.\n"
-		"\n"
-		"Exits 1 when a file is damaged; what is whole is merged all the same.",
+	.description = "Reads any recordings of the JFR format, a JVM's too, and writes one with "
+		       "all their events, types, annotations and stacks.\n"
+		       "\n"
+		       "Settings are applied to events of any type, as a live recording does it: "
+		       "enabled, select, threshold, throttle, and stackTrace. So `select` works "
+		       "for the JDK's own events, too, which no JDK applies it to.\n"
+		       "\n"
+		       "Exits 1 when a file is damaged; what is whole is merged all the same.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -130,21 +130,13 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "events",
-	 .letter = 'e',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
+	{"events", 'e', CLI_TEXT, CLI_LIST, "GLOB,...",
 	 .help = "Only these event types: 'jdk.*', ExecutionSample, '*Sample'"},
-	{.name = "categories",
-	 .letter = 'c',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
+	{"categories", 'c', CLI_TEXT, CLI_LIST, "GLOB,...",
 	 .help = "Only event types in these categories, or named by --events: GC, 'Java*', JVM "
 		 "(first letters)"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{0},
 };
 
 static const struct cli_example examples[] = {

@@ -230,40 +230,22 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "events",
-	 .letter = 'e',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
+	{"events", 'e', CLI_TEXT, CLI_LIST, "GLOB,...",
 	 .help = "Only events of these types: 'jdk.*', ExecutionSample, '*Sample'"},
-	{.name = "categories",
-	 .letter = 'c',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
-	 .help = "Only events of types in these categories, or named by --events: GC, 'Java*', "
-		 "JVM (first letters)"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print JSON, as `jfr print --json` does"},
-	{.name = "xml", .kind = CLI_FLAG, .help = "Print XML, as `jfr print --xml` does"},
-	{.name = "stack-depth",
-	 .letter = 'd',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .fallback = "5",
-	 .help = "Show the N innermost frames of stacks"},
-	{.name = "context",
-	 .kind = CLI_FLAG,
+	{"categories", 'c', CLI_TEXT, CLI_LIST, "GLOB,...",
+	 .help = "Only events of types in these categories, or named by --events: GC, 'Java*', JVM "
+		 "(first letters)"},
+	{"json", 0, CLI_FLAG, .help = "Print JSON, as `jfr print --json` does"},
+	{"xml", 0, CLI_FLAG, .help = "Print XML, as `jfr print --xml` does"},
+	{"stack-depth", 'd', CLI_COUNT, 0, "N", .help = "Show the N innermost frames of stacks",
+	 .fallback = "5"},
+	{"context", 0, CLI_FLAG,
 	 .help = "With each event, the contextual events that its thread had open at its end"},
-	{.name = "follow",
-	 .letter = 'f',
-	 .kind = CLI_FLAG,
+	{"follow", 'f', CLI_FLAG,
 	 .help = "Go on as the file grows, until the recording is over or this is interrupted"},
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "FILE",
+	{"output", 'o', CLI_FILE, 0, "FILE",
 	 .help = "Write this file, whole or not at all; - or none: standard output"},
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -281,14 +263,13 @@ const struct cli_command cmd_print = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
-	.description =
-		"Takes any JFR file, and prints what `jfr print` of JDK 17 does, in its three "
-		"forms: text, JSON, XML. Events come chunk by chunk, in the order of their ends. "
-		"Globs are of names as a whole or without their package; * and ? stand for "
-		"anything, upper and lower case are different.\n"
-		"\n"
-		"Exits 1 when a file is damaged (what is whole is printed), or nothing is "
-		"selected.",
+	.description = "Takes any JFR file, and prints what `jfr print` of JDK 17 does, in its "
+		       "three forms: text, JSON, XML. Events come chunk by chunk, in the order of "
+		       "their ends. Globs are of names as a whole or without their package; * and "
+		       "? stand for anything, upper and lower case are different.\n"
+		       "\n"
+		       "Exits 1 when a file is damaged (what is whole is printed), or nothing is "
+		       "selected.",
 	.options = options,
 	.examples = examples,
 	.run = run,

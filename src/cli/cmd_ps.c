@@ -33,7 +33,7 @@ struct rows {
 };
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
 	{0},
 };
 
@@ -217,19 +217,18 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_ps = {
 	.name = "ps",
 	.summary = "List programs that carry weft, and who records them",
-	.description =
-		"Lists the programs on this machine that carry weft's runtime: their pid, state, "
-		"number of threads, the runtime's version, how it came into the program, and the "
-		"command.\n"
-		"\n"
-		"State: idle (nobody records; weft record -p can), recorded by PID, left by PID "
-		"(whoever recorded it is gone; weft record -p takes over), recording over (it was "
-		"recorded from its start, and runs on), forked from PID (has begun no session of "
-		"its own yet), unknown.\n"
-		"\n"
-		"By: preloaded (LD_PRELOAD), linked (the executable needs libweft.so), loaded "
-		"(dlopen, or another library needs it), libweft.a (context only: it cannot be "
-		"sampled on CPU).",
+	.description = "Lists the programs on this machine that carry weft's runtime: their pid, "
+		       "state, number of threads, the runtime's version, how it came into the "
+		       "program, and the command.\n"
+		       "\n"
+		       "State: idle (nobody records; weft record -p can), recorded by PID, left by "
+		       "PID (whoever recorded it is gone; weft record -p takes over), recording "
+		       "over (it was recorded from its start, and runs on), forked from PID (has "
+		       "begun no session of its own yet), unknown.\n"
+		       "\n"
+		       "By: preloaded (LD_PRELOAD), linked (the executable needs libweft.so), "
+		       "loaded (dlopen, or another library needs it), libweft.a (context only: it "
+		       "cannot be sampled on CPU).",
 	.options = options,
 	.examples = examples,
 	.run = run,

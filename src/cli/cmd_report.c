@@ -102,28 +102,17 @@ static const char *const keys[] = {"function",  "stack",   "span",   "root",   "
 				   "coroutine", "site",    "tag:",   "label:", NULL};
 
 static const struct cli_option options[] = {
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_CHOICE,
-	 .choices = keys,
-	 .argument = "KEY",
-	 .help = "Sum samples by this"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .help = "Show the N heaviest rows; 0 shows all"},
+	{"by", 'b', CLI_CHOICE, 0, "KEY", .help = "Sum samples by this", .choices = keys},
+	{"top", 'n', CLI_COUNT, 0, "N", .help = "Show the N heaviest rows; 0 shows all"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
-	{.name = "count",
-	 .kind = CLI_FLAG,
+	{"count", 0, CLI_FLAG,
 	 .help = "Count samples or events instead of weighing them by their time"},
-	{.name = "counters",
-	 .kind = CLI_FLAG,
+	{"counters", 0, CLI_FLAG,
 	 .help = "Show every counter with what it means, and the histograms"},
 	RECORDING_OPTION_NO_INLINES,
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -144,12 +133,11 @@ const struct cli_command cmd_report = {
 	.summary = "Show whose time a recording holds",
 	.operands = "[FILE]",
 	.operands_max = 1,
-	.description =
-		"Sums the samples of a .jfr file (default: " RECORDING_FILE
-		"): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
-		"what answers whose time it was: tags, spans, functions. Shares have their 95 % "
-		"interval, where the terminal has room for it. Exits 1 when the "
-		"file is damaged (what is whole is shown) or no sample was counted.",
+	.description = "Sums the samples of a .jfr file (default: " RECORDING_FILE
+		       "): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
+		       "what answers whose time it was: tags, spans, functions. Shares have their "
+		       "95 % interval, where the terminal has room for it. Exits 1 when the file "
+		       "is damaged (what is whole is shown) or no sample was counted.",
 	.options = options,
 	.examples = examples,
 	.run = run,

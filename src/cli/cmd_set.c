@@ -22,10 +22,10 @@
 #define PATIENCE_S 10
 
 static const struct cli_option options[] = {
-	{"all", 0, CLI_FLAG, 0, NULL,
-	 "In all processes of the recording, and those that join later, not in this one alone",
-	 NULL, NULL},
-	{"json", 0, CLI_FLAG, 0, NULL, "Print the answer as JSON", NULL, NULL},
+	{"all", 0, CLI_FLAG,
+	 .help = "In all processes of the recording, and those that join later, not in this one "
+		 "alone"},
+	{"json", 0, CLI_FLAG, .help = "Print the answer as JSON"},
 	{0},
 };
 

@@ -130,10 +130,8 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "json",
-	 .kind = CLI_FLAG,
-	 .help = "Print a JSON object for each file, a line each"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print a JSON object for each file, a line each"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -149,11 +147,10 @@ const struct cli_command cmd_summary = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
-	.description =
-		"Reads any recording of the JFR format, a JVM's too. Events are counted, not "
-		"looked into, so this is as fast as the file can be read.\n"
-		"\n"
-		"Exits 1 when a file is damaged; what is whole is counted all the same.",
+	.description = "Reads any recording of the JFR format, a JVM's too. Events are counted, "
+		       "not looked into, so this is as fast as the file can be read.\n"
+		       "\n"
+		       "Exits 1 when a file is damaged; what is whole is counted all the same.",
 	.options = options,
 	.examples = examples,
 	.run = run,

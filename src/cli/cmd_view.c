@@ -152,21 +152,15 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
+	{"top", 'n', CLI_COUNT, 0, "N",
 	 .help = "Show the N heaviest rows, of a type the first N events; 0 shows all"},
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_TEXT,
-	 .argument = "KEY",
+	{"by", 'b', CLI_TEXT, 0, "KEY",
 	 .help = "spans: sum by this key of weft report, or by type [by what they say]"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	TABLE_OPTION_WIDTH,
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object a file, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object a file, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -184,12 +178,11 @@ const struct cli_command cmd_view = {
 	.summary = "Show one thing of a recording as a table",
 	.operands = "[VIEW [FILE]...]",
 	.operands_max = -1,
-	.description =
-		"VIEW is hot-methods, latencies, spans, labels, threads, locks, or the name of "
-		"an event type, whose events are listed. Takes any .jfr files "
-		"(default: " RECORDING_FILE
-		"), one after the other. Exits 1 when a file is damaged (what is whole is "
-		"shown) or has nothing for the view.",
+	.description = "VIEW is hot-methods, latencies, spans, labels, threads, locks, or the name "
+		       "of an event type, whose events are listed. Takes any .jfr files "
+		       "(default: " RECORDING_FILE
+		       "), one after the other. Exits 1 when a file is damaged (what is whole is "
+		       "shown) or has nothing for the view.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -40,8 +40,9 @@ enum cli_option_flag {
 	CLI_BARE = 1 << 4,   /* a CLI_CHOICE: --name alone means all choices */
 };
 
+/* In a table: {"top", 'n', CLI_COUNT, 0, "N", .help = "Show N rows"}. */
 struct cli_option {
-	const char *name; /* long one, without dashes; NULL ends a table */
+	const char *name; /* long one, without dashes; {0} ends a table */
 	char letter;      /* short one; 0 = none */
 	enum cli_kind kind;
 	unsigned int flags;         /* enum cli_option_flag */

@@ -12,18 +12,17 @@
 
 /* clang-format off */
 #define RECORDING_OPTION_WHERE \
-	{.name = "where", .letter = 'w', .kind = CLI_TEXT, .flags = CLI_MANY, \
-	 .argument = "KEY=VALUE", \
+	{"where", 'w', CLI_TEXT, CLI_MANY, "KEY=VALUE", \
 	 .help = "Count only samples of which this holds; * is anything; all must hold"}
 #define RECORDING_OPTION_EVENT \
-	{.name = "event", .letter = 'e', .kind = CLI_TEXT, .argument = "WHICH", \
+	{"event", 'e', CLI_TEXT, 0, "WHICH", \
 	 .help = "What to count: samples of cpu, wall, all; coroutine-run, coroutine-wait; or an " \
 		 "event type [cpu, else wall]"}
 #define RECORDING_OPTION_NO_INLINES \
-	{.name = "no-inlines", .kind = CLI_FLAG, \
+	{"no-inlines", 0, CLI_FLAG, \
 	 .help = "Count inlined functions as the functions that they are inlined into"}
 #define TABLE_OPTION_WIDTH \
-	{.name = "width", .kind = CLI_COUNT, .argument = "COLUMNS", \
+	{"width", 0, CLI_COUNT, 0, "COLUMNS", \
 	 .help = "Cut the last column there; 0 never does [the terminal's]"}
 /* clang-format on */
 

@@ -9,9 +9,9 @@
 /* clang-format off */
 #define SETTINGS_OPTIONS \
 	{"settings", 0, CLI_FILE, CLI_MANY, "FILE", \
-	 "Take settings of events from a .jfc file, or a profile: default, profile", NULL, NULL}, \
+	 .help = "Take settings of events from a .jfc file, or a profile: default, profile"}, \
 	{"set", 0, CLI_TEXT, CLI_MANY, "EVENT#SETTING=VALUE,...", \
-	 "Set this for the events of that name, in which * is anything", NULL, NULL}
+	 .help = "Set this for the events of that name, in which * is anything"}
 /* clang-format on */
 
 /*
