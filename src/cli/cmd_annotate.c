@@ -125,8 +125,8 @@ static int cmd_annotate_print(const struct cli_args *args, const struct annotate
 	errno = 0;
 	rc = cli_flag(args, "json") ? annotate_json(a, &a->functions[0], view, stdout)
 				    : annotate_text(a, &a->functions[0], view, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	if (rc == -ENOENT)
 		return cli_error(
 			"%s: no %s of '%s' to show", a->path,
@@ -145,8 +145,7 @@ static int annotate(const struct cli_args *args, const struct annotate_query *q,
 	if (rc)
 		return recording_refuse(args, q->path, rc);
 	facts = source_facts(a->source);
-	for (size_t i = 0; i < a->where_count; i++)
-		recording_warn(a->path, &a->wheres[i].key, source_model(a->source));
+	recording_warn(a->path, source_model(a->source), NULL, 0, a->wheres, a->where_count);
 	keep_module(a);
 	if (a->function_count == 0)
 		status = unknown_function(a, q->function);

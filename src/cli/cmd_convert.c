@@ -32,14 +32,11 @@ static void cmd_convert_bind(const char *path, struct export_job *x)
 {
 	struct model *m = source_model(x->source);
 
-	for (size_t i = 0; i < x->by_count; i++) {
+	for (size_t i = 0; i < x->by_count; i++)
 		key_bind(&x->by[i], m);
-		recording_warn(path, &x->by[i], m);
-	}
-	for (size_t i = 0; i < x->where_count; i++) {
+	for (size_t i = 0; i < x->where_count; i++)
 		where_bind(&x->wheres[i], m);
-		recording_warn(path, &x->wheres[i].key, m);
-	}
+	recording_warn(path, m, x->by, x->by_count, x->wheres, x->where_count);
 }
 
 static int convert(const struct cli_args *args, struct export_job *x)

@@ -2,25 +2,25 @@
 /* weft coro export: a coroutine trace in another program's format. */
 #include "cli/frame/cli.h"
 
+#include "base/atomic.h"
 #include "cli/coro/coro_format.h"
-#include "cli/coro/coro_left.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/term.h"
-#include "coro/engine/trace.h"
+#include "collector/process/clock.h"
+#include "coro/engine/harvest.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct job {
 	struct export_job out;
 	const char *input;
-	char *made;            /* the output's name, where it was not given */
-	struct coro_input *in; /* JSON lines; else */
-	struct coro_left left; /* a shared file */
-	int is_shared;
+	char *made;             /* the output's name, where it was not given */
+	struct coro_input *in;  /* JSON lines; NULL: a shared file */
+	struct coro_shm shm;    /* the shared file, while it is read */
+	struct coro_batch left; /* its events, by time */
 	struct coro_books books;
 };
 
@@ -81,14 +81,6 @@ static int cmd_coro_export_read_place(const struct cli_args *args, struct job *j
 	return CLI_DONE;
 }
 
-static uint64_t cmd_coro_export_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int cmd_coro_export_read_options(const struct cli_args *args, struct job *job)
 {
 	struct coro_sink *o = &job->out.sink;
@@ -101,29 +93,83 @@ static int cmd_coro_export_read_options(const struct cli_args *args, struct job 
 	job->out.longest = (uint32_t)cli_number(args, "longest");
 	o->extended = cli_flag(args, "extended");
 	if (cli_flag(args, "this-boot")) {
-		o->mono_ns = cmd_coro_export_clock_ns(CLOCK_MONOTONIC);
-		o->real_ns = cmd_coro_export_clock_ns(CLOCK_REALTIME);
-		o->boot_ns = cmd_coro_export_clock_ns(CLOCK_BOOTTIME);
+		o->mono_ns = clock_mono_ns();
+		o->real_ns = clock_ns(CLOCK_REALTIME);
+		o->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	}
 	return cmd_coro_export_read_place(args, job);
 }
 
+/* ---- a shared file, left over or in use: the last eight events of each station */
+
+/* Those of its engine, which it reads together; 0 = not known. */
+static int read_clocks(void *arg)
+{
+	struct job *job = arg;
+	const struct weft_ctp_header *h = job->shm.header;
+	struct coro_sink *o = &job->out.sink;
+	uint64_t mono_ns = load_relaxed(&h->mono_ns);
+
+	if (mono_ns) {
+		o->mono_ns = mono_ns;
+		o->real_ns = load_relaxed(&h->real_ns);
+		o->boot_ns = load_relaxed(&h->boot_ns);
+	}
+	return 0;
+}
+
+/* A coroutine's times never go back, so its events stay in order. */
+static int left_by_time(const void *left, const void *right)
+{
+	const struct coro_event *a = left, *b = right;
+
+	if (a->ts != b->ts)
+		return a->ts < b->ts ? -1 : 1;
+	if (a->station != b->station)
+		return a->station < b->station ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+static int take_left(struct job *job)
+{
+	struct coro_harvest *harvest;
+	int rc = coro_harvest_new(&harvest, &job->shm);
+	int64_t taken;
+
+	if (rc)
+		return rc;
+	taken = coro_harvest_take(harvest, CORO_SWEEP_ALL, &job->left);
+	rc = taken < 0 ? (int)taken : coro_harvest_books(harvest, &job->books);
+	coro_harvest_free(harvest);
+	if (!rc && job->left.count)
+		qsort(job->left.events, job->left.count, sizeof(*job->left.events), left_by_time);
+	return rc;
+}
+
+/* 0; -EBADMSG: it is no such file; -errno. Nothing is written to it. */
+static int read_left(struct job *job)
+{
+	int rc = coro_shm_open(&job->shm, job->input, 0);
+
+	if (rc)
+		return rc;
+	rc = take_left(job);
+	if (!rc && job->shm.is_extended)
+		rc = coro_shm_guard(&job->shm, read_clocks, job);
+	coro_shm_close(&job->shm);
+	return rc;
+}
+
+/* ---- copying */
+
 /* A shared file, or else JSON lines. */
 static int open_input(struct job *job)
 {
-	int rc = is_standard(job->input) ? -EBADMSG : coro_left_read(&job->left, job->input);
+	int rc = is_standard(job->input) ? -EBADMSG : read_left(job);
 
-	job->is_shared = !rc;
 	if (rc == -EBADMSG)
 		rc = coro_input_open(&job->in, job->input);
-	if (rc)
-		return cli_error("%s: %s", job->input, strerror(-rc));
-	if (job->is_shared && job->left.mono_ns) {
-		job->out.sink.mono_ns = job->left.mono_ns;
-		job->out.sink.real_ns = job->left.real_ns;
-		job->out.sink.boot_ns = job->left.boot_ns;
-	}
-	return CLI_DONE;
+	return rc ? cli_error("%s: %s", job->input, strerror(-rc)) : CLI_DONE;
 }
 
 static int cmd_coro_export_open_sink(struct job *job)
@@ -144,7 +190,6 @@ static int copy_shared(struct job *job)
 
 	for (size_t i = 0; !rc && i < job->left.count; i++)
 		rc = sink->ops->put(sink, &job->left.events[i]);
-	job->books = job->left.books;
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
 
@@ -179,7 +224,7 @@ static int export_all(struct job *job)
 	struct coro_sink *sink = &job->out.sink;
 	int damage = 0, status, rc;
 
-	status = job->is_shared ? copy_shared(job) : cmd_coro_export_copy(job, &damage);
+	status = job->in ? cmd_coro_export_copy(job, &damage) : copy_shared(job);
 	if (status && (!damage || job->out.format->flags & EXPORT_FOR_SERVER))
 		return status;
 	rc = sink->ops->finish(sink, &job->books);
@@ -203,7 +248,7 @@ static int run(const struct cli_args *args)
 		job.out.sink.ops->close(&job.out.sink);
 	}
 	coro_input_close(job.in);
-	coro_left_free(&job.left);
+	coro_batch_free(&job.left);
 	free(job.made);
 	return status;
 }

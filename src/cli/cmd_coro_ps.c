@@ -20,7 +20,8 @@ struct list {
 	struct coro_json json;
 	int all, is_json, columns;
 	uint64_t shown, counts[WEFT_CTP_LISTED + 1];
-	struct coro_state *gathered; /* with --sort */
+	const char *sort;            /* --sort, or NULL: as they come */
+	struct coro_state *gathered; /* to be sorted */
 	size_t count, room;
 };
 
@@ -171,15 +172,7 @@ static int cmd_coro_ps_show(struct list *l, const struct coro_state *s)
 	return l->is_json ? l->json.sink.rc : ferror(stdout) ? -EIO : 0;
 }
 
-static int stream(void *arg, const struct coro_state *s)
-{
-	struct list *l = arg;
-
-	l->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
-	return cmd_coro_ps_is_wanted(l, s) ? cmd_coro_ps_show(l, s) : 0;
-}
-
-static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
+static int cmd_coro_ps_take(void *arg, const struct coro_state *s)
 {
 	struct list *l = arg;
 	struct coro_state *grown;
@@ -187,6 +180,8 @@ static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
 	l->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
 	if (!cmd_coro_ps_is_wanted(l, s))
 		return 0;
+	if (!l->sort)
+		return cmd_coro_ps_show(l, s);
 	grown = array_grown(l->gathered, l->count + 1, &l->room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -220,9 +215,10 @@ static int cmd_coro_ps_compare(const void *a, const void *b, void *by)
 	return x > y ? -1 : x < y;
 }
 
-static int list_sorted(struct list *l, enum top_sort by)
+static int cmd_coro_ps_list(struct list *l)
 {
-	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_gather, l);
+	enum top_sort by = l->sort ? top_sort_of(l->sort) : TOP_BY_FOR;
+	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_take, l);
 
 	if (l->count)
 		qsort_r(l->gathered, l->count, sizeof(*l->gathered), cmd_coro_ps_compare, &by);
@@ -232,27 +228,24 @@ static int list_sorted(struct list *l, enum top_sort by)
 	return rc;
 }
 
-static int cmd_coro_ps_list_all(struct list *l, const char *sort)
+static int cmd_coro_ps_list_all(struct list *l)
 {
-	int rc, printed = 0;
+	int rc, status;
 
-	if (l->is_json)
-		printed = cmd_coro_ps_begin_json(l);
-	else
-		cmd_coro_ps_print_heads();
-	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
 	errno = 0;
-	rc = sort ? list_sorted(l, top_sort_of(sort)) : coro_snapshot(&l->source.shm, stream, l);
+	if (!l->is_json)
+		cmd_coro_ps_print_heads();
+	else if (cli_written(cmd_coro_ps_begin_json(l)))
+		return CLI_FAILED;
+	rc = cmd_coro_ps_list(l);
 	if (l->is_json) {
-		printed = cmd_coro_ps_end_json(l);
+		status = cli_written(cmd_coro_ps_end_json(l));
 	} else {
 		cmd_coro_ps_print_sums(l);
-		if (fflush(stdout) || ferror(stdout))
-			printed = errno ? -errno : -EIO;
+		status = cli_flushed();
 	}
-	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
+	if (status)
+		return status;
 	return rc ? cli_error("%s: %s", l->source.path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -261,6 +254,7 @@ static int run(const struct cli_args *args)
 	struct list l = {.stuck_ns = cli_number(args, "stuck"),
 			 .all = cli_flag(args, "all"),
 			 .is_json = cli_flag(args, "json"),
+			 .sort = cli_text(args, "sort"),
 			 .columns = term_is(stdout) ? term_columns(stdout) : 0};
 	int status;
 
@@ -270,7 +264,7 @@ static int run(const struct cli_args *args)
 	if (status)
 		return status;
 	l.now_ns = coro_source_now_ns(&l.source);
-	status = cmd_coro_ps_list_all(&l, cli_text(args, "sort"));
+	status = cmd_coro_ps_list_all(&l);
 	coro_source_close(&l.source);
 	return status;
 }

@@ -4,10 +4,10 @@
 #include "cli/coro/coro_report.h"
 #include "cli/coro/coro_source.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/recording_args.h"
 #include "cli/frame/term.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,12 +51,9 @@ enum kind { KIND_TRACE, KIND_RECORDING, KIND_FILE };
 static enum kind cmd_coro_report_kind_of(const char *path)
 {
 	char head[8] = "";
-	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	ssize_t bytes = fd >= 0 ? read(fd, head, sizeof(head)) : 0;
+	size_t bytes = strcmp(path, "-") != 0 ? recording_start(path, head, sizeof(head)) : 0;
 	uint64_t magic = WEFT_CTP_MAGIC;
 
-	if (fd >= 0)
-		close(fd);
 	if (bytes >= 4 && !memcmp(head, "FLR\0", 4))
 		return KIND_RECORDING;
 	return bytes == 8 && !memcmp(head, &magic, 8) ? KIND_FILE : KIND_TRACE;
@@ -144,8 +141,6 @@ static void names_of_processes(struct coro_report *r, struct coro_source *source
 static int cmd_coro_report_print(const struct cli_args *args, struct coro_report *r,
 				 struct coro_report_show *show)
 {
-	int rc = 0;
-
 	show->by = r->query.by & ~(1u << CORO_BY_ALL);
 	if (cli_given(args, "by"))
 		show->by = show->by & (r->query.label ? 1u << CORO_BY_LABEL : ~0u);
@@ -156,15 +151,11 @@ static int cmd_coro_report_print(const struct cli_args *args, struct coro_report
 		    : cli_given(args, "by") ? TOP_TABLE
 					    : TOP_OVERVIEW;
 	show->columns = term_is(stdout) ? term_columns(stdout) : 0;
+	if (cli_flag(args, "json"))
+		return cli_written(coro_report_json(r, show));
 	errno = 0;
-	if (cli_flag(args, "json")) {
-		rc = coro_report_json(r, show);
-	} else {
-		coro_report_text(r, show, stdout);
-		if (fflush(stdout) || ferror(stdout))
-			rc = errno ? -errno : -EIO;
-	}
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	coro_report_text(r, show, stdout);
+	return cli_flushed();
 }
 
 static int from_trace(const struct cli_args *args, struct coro_report *r, const char *path,

@@ -14,9 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define EXIT_NOT_FOUND 127
-#define EXIT_CANNOT_RUN 126
-
 static const struct cli_option options[] = {
 	{"stations", 'n', CLI_COUNT, 0, "STATIONS", .help = "Room for so many coroutines at once",
 	 .fallback = "1024"},
@@ -141,19 +138,6 @@ static int refuse_open(int rc, const char *what, const char *why)
 	return cli_error("%s: %s", what, strerror(-rc));
 }
 
-static int cmd_coro_run_start(struct coro_target *t, char **argv)
-{
-	int rc = coro_target_start(t, argv);
-
-	if (!rc)
-		return 0;
-	if (rc == -ENOENT)
-		cli_error("%s: command not found", argv[0]);
-	else
-		cli_error("%s: %s", argv[0], strerror(-rc));
-	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-}
-
 static int tell_failures(const struct coro_engine_options *o, const struct coro_engine_result *r,
 			 int waited)
 {
@@ -221,8 +205,10 @@ static int run(const struct cli_args *args)
 		coro_target_close(&t);
 		return status;
 	}
-	status = o.attach ? 0 : cmd_coro_run_start(&t, cli_operands(args));
-	if (!status) {
+	rc = o.attach ? 0 : coro_target_start(&t, cli_operands(args));
+	if (rc) {
+		status = cli_not_run(cli_operand(args, 0), rc);
+	} else {
 		rc = coro_target_wait(&t);
 		status = cmd_coro_run_finish(args, &o, &t, rc);
 	}

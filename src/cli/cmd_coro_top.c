@@ -75,7 +75,7 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 	int rc = coro_json_open(&j, &json_shape_lines);
 
 	if (rc)
-		return cli_error("standard output: %s", strerror(-rc));
+		return cli_written(rc);
 	json_write_text(w, "source", t->source.path);
 	coro_json_number(w, "period_ns", t->period_ns);
 	coro_json_number(w, "live", top_live(t));
@@ -90,8 +90,7 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 	for (size_t i = 0; i < t->count && (!most || i < most); i++)
 		cmd_coro_top_put_row(w, t, &t->rows[i]);
 	json_write_array_end(w);
-	rc = coro_json_close(&j);
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(coro_json_close(&j));
 }
 
 static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
@@ -108,9 +107,9 @@ static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
 		return cli_error("%s: %s", t->source.path, strerror(-rc));
 	if (cli_flag(args, "json"))
 		return cmd_coro_top_print_json(t, most);
+	errno = 0;
 	print_once(t, most);
-	fflush(stdout);
-	return ferror(stdout) ? cli_error("standard output: %s", strerror(errno)) : CLI_DONE;
+	return cli_flushed();
 }
 
 static int run(const struct cli_args *args)

@@ -18,8 +18,8 @@ static int cmd_diff_print(const struct cli_args *args, const struct diff *d)
 	errno = 0;
 	rc = cli_flag(args, "json") ? diff_json(d, cli_given(args, "top") ? style.top : 0, stdout)
 				    : diff_text(d, &style, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	return rc ? cli_error("%s", strerror(-rc)) : CLI_DONE;
 }
 
@@ -44,12 +44,9 @@ static void cmd_diff_warn(const struct diff *d)
 {
 	for (int side = 0; side < 2; side++) {
 		const struct view_run *v = d->side[side].view[DIFF_SUMS];
-		struct model *m = source_model(v->source);
 
-		if (d->query->by)
-			recording_warn(d->query->path[side], &v->by, m);
-		for (size_t i = 0; i < d->query->where_count; i++)
-			recording_warn(d->query->path[side], &v->wheres[i].key, m);
+		recording_warn(d->query->path[side], source_model(v->source), &v->by,
+			       d->query->by != NULL, v->wheres, d->query->where_count);
 	}
 }
 

@@ -3,8 +3,8 @@
 #include "cli/frame/cli.h"
 
 #include "base/output.h"
-#include "cli/frame/filter_args.h"
 #include "cli/frame/recording_args.h"
+#include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
 #include "jfr/merge/merge.h"
 

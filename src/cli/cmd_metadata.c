@@ -85,16 +85,15 @@ static int cmd_metadata_show(const struct cli_args *args, struct jfr_declared *d
 			     struct print_select *select)
 {
 	size_t count = choose(d, select);
-	int rc = 0;
+	int status = CLI_DONE;
 
+	errno = 0;
 	if (!cli_flag(args, "json"))
 		metadata_text(d->classes, count);
 	else
-		rc = metadata_json(d->classes, count);
-	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
-		rc = -errno;
-	if (rc)
-		return cli_written(rc);
+		status = cli_written(metadata_json(d->classes, count));
+	if (status || cli_flushed())
+		return CLI_FAILED;
 	cmd_metadata_warn_of_globs(select);
 	return count || !select->count ? CLI_DONE : cli_error("nothing is selected");
 }

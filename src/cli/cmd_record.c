@@ -25,8 +25,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_NOT_FOUND 127
-#define EXIT_CANNOT_RUN 126
 #define DEFAULT_OUTPUT "weft.jfr"
 #define LIMIT_CHUNKS 16 /* parts of a file with a limit, about */
 #define MAX_SIZE_LEAST ((uint64_t)1 << 20)
@@ -204,16 +202,6 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 
 /* ---- the program */
 
-static int refuse_start(const char *command, int rc)
-{
-	if (rc == -ENOENT) {
-		cli_error("%s: command not found", command);
-		return EXIT_NOT_FOUND;
-	}
-	cli_error("%s: %s", command, strerror(-rc));
-	return EXIT_CANNOT_RUN;
-}
-
 /* 0 when there is something to record, else an exit status. */
 static int look_at_program(const char *path)
 {
@@ -222,13 +210,13 @@ static int look_at_program(const char *path)
 	int rc = program_look(path, &verdict, subject);
 
 	if (rc)
-		return refuse_start(subject, rc);
+		return cli_not_run(subject, rc);
 	switch (verdict) {
 	case PROGRAM_FINE:
 		return 0;
 	case PROGRAM_NOT_ELF:
 		cli_error("%s: cannot be run: %s", subject, program_reason(verdict));
-		return EXIT_CANNOT_RUN;
+		return CLI_CANNOT_RUN;
 	case PROGRAM_UNREADABLE:
 		cli_warning("%s: %s: it may be one that cannot be recorded", subject,
 			    program_reason(verdict));
@@ -295,7 +283,7 @@ static int start_program(struct record *r, const char *path, char **argv, const 
 			       &r->pid);
 
 	if (rc)
-		return refuse_start(argv[0], rc);
+		return cli_not_run(argv[0], rc);
 	collector_set_root(r->collector, r->pid);
 	return 0;
 }
@@ -399,7 +387,7 @@ static int run_program(const struct cli_args *args, struct record *r, struct col
 		return cli_usage("missing operand: record [--] CMD [ARG]..., or --pid PID");
 	rc = program_find(argv[0], path, sizeof(path));
 	if (rc)
-		return refuse_start(argv[0], rc);
+		return cli_not_run(argv[0], rc);
 	status = look_at_program(path);
 	if (status == 0)
 		status = look_at_proc();

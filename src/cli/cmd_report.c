@@ -36,8 +36,8 @@ static int cmd_report_print(const struct cli_args *args, struct report *r)
 	errno = 0;
 	rc = cli_flag(args, "json") ? report_json(r, style.top_given ? style.top : 0, stdout)
 				    : report_text(r, &style, stdout);
-	if (ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -64,10 +64,8 @@ static int cmd_report_run_query(const struct cli_args *args, struct report_query
 
 	if (rc)
 		return recording_refuse(args, q->path, rc);
-	if (!r->overview)
-		recording_warn(r->path, &r->sums[0].key, source_model(r->source));
-	for (size_t i = 0; i < r->where_count; i++)
-		recording_warn(r->path, &r->wheres[i].key, source_model(r->source));
+	recording_warn(r->path, source_model(r->source), &r->sums[0].key, !r->overview, r->wheres,
+		       r->where_count);
 	status = cmd_report_print(args, r);
 	if (!status)
 		status = cmd_report_verdict(r);

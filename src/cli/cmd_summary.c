@@ -97,10 +97,8 @@ static int summarize(const struct cli_args *args, const char *path)
 		return recording_refuse(args, path, -errno);
 	rc = jfr_summarize(r, &s);
 	if (cli_flag(args, "json")) {
-		int failed = cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL);
-
-		if (failed)
-			status = cli_error("standard output: %s", strerror(-failed));
+		status = cli_written(
+			cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL));
 	} else if (s.chunks || s.count) {
 		if (cli_operand_count(args) > 1)
 			printf("\n%s\n", path);
@@ -124,9 +122,7 @@ static int run(const struct cli_args *args)
 		if (one)
 			status = one;
 	}
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno));
-	return status;
+	return cli_flushed() ? CLI_FAILED : status;
 }
 
 static const struct cli_option options[] = {

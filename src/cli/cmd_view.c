@@ -27,8 +27,8 @@ static int cmd_view_print(const struct cli_args *args, const struct view_run *v)
 	errno = 0;
 	rc = cli_flag(args, "json") ? view_json(v, cli_given(args, "top") ? style.top : 0, stdout)
 				    : view_text(v, &style, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	return rc ? cli_error("%s: %s", v->query->path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -61,16 +61,6 @@ static int refuse_name(const char *path, const char *name)
 			 name, path);
 }
 
-static void cmd_view_warn(const struct view_run *v)
-{
-	const struct model *m = source_model(v->source);
-
-	if (v->query->by)
-		recording_warn(v->query->path, &v->by, m);
-	for (size_t i = 0; i < v->query->where_count; i++)
-		recording_warn(v->query->path, &v->wheres[i].key, m);
-}
-
 static int run_file(const struct cli_args *args, struct view_query *q, const char *path)
 {
 	struct view_run *v;
@@ -82,7 +72,8 @@ static int run_file(const struct cli_args *args, struct view_query *q, const cha
 		return refuse_name(path, q->type);
 	if (rc)
 		return recording_refuse(args, path, rc);
-	cmd_view_warn(v);
+	recording_warn(path, source_model(v->source), &v->by, q->by != NULL, v->wheres,
+		       q->where_count);
 	status = cmd_view_print(args, v);
 	if (!status)
 		status = cmd_view_verdict(v);

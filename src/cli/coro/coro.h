@@ -7,7 +7,6 @@
  * back whatever ends it.
  *
  *   coro_source.c      a file, a process, the newest
- *   coro_left.c        the last events of stations
  *   coro_recording.c   coroutines of a recording
  *   coro_target.c      the program, and its engine
  *   coro_tell.c        what is told at the end

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_source.h"
 
+#include "base/atomic.h"
 #include "base/map.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/recording_args.h"
 #include "coro/engine/anchor.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,13 +20,9 @@
 static int is_ctp(const char *path)
 {
 	uint64_t magic = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int is = fd >= 0 && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
-		 magic == WEFT_CTP_MAGIC;
 
-	if (fd >= 0)
-		close(fd);
-	return is;
+	return recording_start(path, &magic, sizeof(magic)) == sizeof(magic) &&
+	       magic == WEFT_CTP_MAGIC;
 }
 
 /* Keeps the path of a shared file of cTP, and ends there. */
@@ -208,7 +205,7 @@ static int read_refused(void *arg)
 {
 	struct refused *r = arg;
 
-	r->count = __atomic_load_n(&r->header->refused, __ATOMIC_RELAXED);
+	r->count = load_relaxed(&r->header->refused);
 	return 0;
 }
 

@@ -97,6 +97,13 @@ int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* After a write to standard output: CLI_DONE, or the message for @rc, which is -errno. */
 int cli_written(int rc);
+/* Flushes it first. errno is 0 before the first write, so that it tells what went wrong. */
+int cli_flushed(void);
+
+/* The exit status of a command that could not be run, by -errno, with the message printed: 127 when
+ * there is none of this name, else 126. */
+#define CLI_CANNOT_RUN 126
+int cli_not_run(const char *command, int rc);
 
 /* A whole text as the number of a process or thread. 0 or -EINVAL. */
 int cli_pid(const char *text, pid_t *pid);
@@ -118,6 +125,10 @@ void cli_args_free(struct cli_args *args);
 
 /* Options of a command in order, then --help; NULL behind the last. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
+
+#define CLI_CHOICES_BYTES 512
+/* "function, tag:NAME", "" = it has no choices. Returns @out. */
+const char *cli_choices_text(const struct cli_option *option, char out[CLI_CHOICES_BYTES]);
 
 void cli_help(FILE *out);
 void cli_help_group(FILE *out, const char *group);

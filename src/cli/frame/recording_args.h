@@ -30,8 +30,12 @@
 int recording_key(struct key *key, const char *option, const char *text);
 int recording_wheres(const struct cli_args *args, struct where **out, size_t *count);
 void recording_wheres_free(struct where *wheres, size_t count);
-/* Warns of a tag or label that nothing in the recording has: a typing error looks like "(none)". */
-void recording_warn(const char *path, const struct key *key, const struct model *m);
+/* Warns of each tag or label, of bound keys and conditions, that nothing in the recording has: a
+ * typing error looks like "(none)". */
+void recording_warn(const char *path, const struct model *m, const struct key *by, size_t by_count,
+		    const struct where *wheres, size_t where_count);
+/* The first bytes of a file, which may be anything. How many there are. */
+size_t recording_start(const char *path, void *start, size_t bytes);
 /* The message for what source_open() or report_run() returned. An exit status. */
 int recording_refuse(const struct cli_args *args, const char *path, int error);
 
