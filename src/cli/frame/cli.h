@@ -112,7 +112,7 @@ int cli_pid(const char *text, pid_t *pid);
 /* In order of help; ends with NULL. main() sets it before anything else (commands.h). */
 extern const struct cli_command *const *cli_commands;
 const struct cli_command *cli_command_find(const char *name);
-int cli_refuse_verb(const char *name, const char *kind); /* kind: "verb", "option" */
+int cli_refuse_verb(const char *name);
 /* A group is the first word of verbs of two: bytes of that word in a name, or 0. */
 size_t cli_group_bytes(const struct cli_command *command);
 int cli_group_is(const char *word);
@@ -130,8 +130,7 @@ const struct cli_option *cli_option_at(const struct cli_command *command, size_t
 /* "function, tag:NAME", "" = it has no choices. Returns @out. */
 const char *cli_choices_text(const struct cli_option *option, char out[CLI_CHOICES_BYTES]);
 
-void cli_help(FILE *out);
-void cli_help_group(FILE *out, const char *group);
+void cli_help(FILE *out, const char *group); /* of a group, or NULL: of all verbs */
 void cli_help_verb(FILE *out, const struct cli_command *command);
 
 extern const char cli_version[];

@@ -18,18 +18,17 @@ static void list_verbs(FILE *out, const char *group)
 				cli_commands[i]->summary);
 }
 
-void cli_help_group(FILE *out, const char *group)
+void cli_help(FILE *out, const char *group)
 {
-	fprintf(out,
-		"Usage: weft %s VERB [OPTION]... [OPERAND]...\n"
-		"       weft %s VERB --help\n\n"
-		"Verbs:\n",
-		group, group);
-	list_verbs(out, group);
-}
-
-void cli_help(FILE *out)
-{
+	if (group) {
+		fprintf(out,
+			"Usage: weft %s VERB [OPTION]... [OPERAND]...\n"
+			"       weft %s VERB --help\n\n"
+			"Verbs:\n",
+			group, group);
+		list_verbs(out, group);
+		return;
+	}
 	fputs("weft - a profiler that knows which request every sample worked for\n\n"
 	      "Usage: weft VERB [OPTION]... [OPERAND]...\n"
 	      "       weft VERB --help | --help | --version\n\n"

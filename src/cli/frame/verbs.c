@@ -38,7 +38,7 @@ int cli_group_is(const char *word)
 	return 0;
 }
 
-int cli_refuse_verb(const char *name, const char *kind)
+int cli_refuse_verb(const char *name)
 {
 	struct nearest search = {name, NULL, 0};
 
@@ -47,5 +47,5 @@ int cli_refuse_verb(const char *name, const char *kind)
 			nearest_offer(&search, cli_commands[i]->name);
 	if (search.best)
 		return cli_usage("unknown verb '%s'; did you mean '%s'?", name, search.best);
-	return cli_usage("unknown %s '%s'", kind, name);
+	return cli_usage("unknown %s '%s'", name[0] == '-' ? "option" : "verb", name);
 }
