@@ -186,8 +186,8 @@ static int run(const struct cli_args *args)
 {
 	struct coro_engine_options o = {0};
 	struct coro_target t = {0};
-	char *maps = NULL;
 	const char *what, *why;
+	char *maps;
 	int status = cmd_coro_run_read_options(args, &o), rc;
 
 	if (status)
@@ -199,19 +199,12 @@ static int run(const struct cli_args *args)
 	o.is_enough = coro_target_is_enough;
 	o.is_enough_arg = &t;
 	rc = coro_engine_open(&t.engine, &o, &what, &why);
-	if (rc) {
+	if (rc)
 		status = refuse_open(rc, what, why);
-		free(maps);
-		coro_target_close(&t);
-		return status;
-	}
-	rc = o.attach ? 0 : coro_target_start(&t, cli_operands(args));
-	if (rc) {
+	else if (!o.attach && (rc = coro_target_start(&t, cli_operands(args))))
 		status = cli_not_run(cli_operand(args, 0), rc);
-	} else {
-		rc = coro_target_wait(&t);
-		status = cmd_coro_run_finish(args, &o, &t, rc);
-	}
+	else
+		status = cmd_coro_run_finish(args, &o, &t, coro_target_wait(&t));
 	coro_engine_free(t.engine);
 	coro_target_close(&t);
 	free(maps);

@@ -48,32 +48,18 @@ static char *coro_source_file_of(pid_t pid)
 	return found;
 }
 
-struct in_use {
-	char *found, *more;
-};
-
+/* @arg: the first file that is in use by a process that may be looked at, and another one. */
 static int add_file_in_use(void *arg, pid_t pid)
 {
-	struct in_use *u = arg;
-	char *file = coro_source_file_of(pid);
+	char **found = arg, *file = coro_source_file_of(pid);
 
-	if (file && u->found && strcmp(file, u->found) != 0)
-		u->more = file;
-	else if (file && !u->found)
-		u->found = file;
+	if (file && found[0] && strcmp(file, found[0]) != 0)
+		found[1] = file;
+	else if (file && !found[0])
+		found[0] = file;
 	else
 		free(file);
-	return u->more != NULL;
-}
-
-/* The file that is in use by any process that may be looked at; *more: another one. */
-static char *file_in_use(char **more)
-{
-	struct in_use u = {0};
-
-	proc_each(add_file_in_use, &u);
-	*more = u.more;
-	return u.found;
+	return found[1] != NULL;
 }
 
 int coro_source_is_pid(const char *text)
@@ -92,7 +78,7 @@ static int no_file_of(const char *pid)
 
 static int coro_source_find(const char *text, char **path)
 {
-	char *more;
+	char *found[2] = {NULL, NULL};
 
 	if (text && !coro_source_is_pid(text)) {
 		*path = strdup(text);
@@ -102,27 +88,20 @@ static int coro_source_find(const char *text, char **path)
 		*path = coro_source_file_of((pid_t)strtol(text, NULL, 10));
 		return *path ? CLI_DONE : no_file_of(text);
 	}
-	*path = file_in_use(&more);
-	if (!*path)
+	proc_each(add_file_in_use, found);
+	if (!found[0])
 		return cli_error("no engine runs here (start one with weft coro run, or name "
 				 "a shared file or a pid)");
-	if (more) {
-		cli_usage("several shared files are in use, %s and %s: name one, or a pid", *path,
-			  more);
-		free(*path);
-		free(more);
-		*path = NULL;
-		return CLI_USAGE;
-	}
-	return CLI_DONE;
+	*path = found[0];
+	if (!found[1])
+		return CLI_DONE;
+	cli_usage("several shared files are in use, %s and %s: name one, or a pid", found[0],
+		  found[1]);
+	free(found[1]);
+	return CLI_USAGE;
 }
 
 /* ---- opening */
-
-static const char *coro_source_why(int rc)
-{
-	return rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc);
-}
 
 static int uses_file(void *arg, pid_t pid)
 {
@@ -148,33 +127,30 @@ int coro_source_open(struct coro_source *s, const char *text)
 {
 	int status, rc;
 
-	memset(s, 0, sizeof(*s));
-	s->shm.fd = -1;
+	*s = (struct coro_source){.shm.fd = -1};
 	status = coro_source_find(text, &s->path);
-	if (status)
+	if (status) {
+		free(s->path);
 		return status;
+	}
 	s->is_live = is_in_use(s->path);
 	s->names = coro_names_new();
 	s->pids = map_new();
 	rc = s->names && s->pids ? coro_shm_open(&s->shm, s->path, 0) : -ENOMEM;
-	if (rc) {
-		s->shm.fd = -1;
-		status = cli_error("%s: %s", s->path, coro_source_why(rc));
-		coro_source_close(s);
-		return status;
-	}
-	return CLI_DONE;
+	if (!rc)
+		return CLI_DONE;
+	status = cli_error("%s: %s", s->path,
+			   rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc));
+	coro_source_close(s);
+	return status;
 }
 
 void coro_source_close(struct coro_source *s)
 {
-	if (s->shm.fd >= 0)
-		coro_shm_close(&s->shm);
+	coro_shm_close(&s->shm);
 	coro_names_free(s->names);
 	map_free(s->pids);
 	free(s->path);
-	memset(s, 0, sizeof(*s));
-	s->shm.fd = -1;
 }
 
 static int newest(void *arg, const struct coro_state *state)
