@@ -52,14 +52,9 @@ void record_size_text(uint64_t bytes, char *out, size_t room)
 	snprintf(out, room, i ? "%.1f %s" : "%.0f %s", size, unit[i]);
 }
 
-static uint64_t lost_in_all(const struct session_counts *total)
+static const char *record_tell_plural(uint64_t n, const char *one, const char *many)
 {
-	uint64_t lost = total->pending;
-
-	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-		if (strcmp(causes[i].kind, "LOST") == 0)
-			lost += total->counter[i];
-	return lost;
+	return n == 1 ? one : many;
 }
 
 /* Adds "NAME COUNT" behind *before, which is a comma from then on; nothing for 0. */
@@ -71,26 +66,38 @@ static void add_cause(struct line *l, const char **before, const char *name, uin
 	*before = ", ";
 }
 
-static void add_lost(struct line *l, const struct collector_result *result)
-{
-	const struct session_counts *total = &result->total;
-	uint64_t lost = lost_in_all(total) + result->samples_unwritten;
-	const char *before = "";
+struct loss {
+	const char *name;
+	uint64_t count;
+};
 
-	if (!lost)
+static void add_losses(struct line *l, const struct loss *loss, size_t count)
+{
+	const char *before = "";
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += loss[i].count;
+	if (!sum)
 		return;
-	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-		if (strcmp(causes[i].kind, "LOST") == 0)
-			add_cause(l, &before, causes[i].name, total->counter[i]);
-	add_cause(l, &before, "pending", total->pending);
-	add_cause(l, &before, "unwritten", result->samples_unwritten);
+	record_tell_add(l, ", %llu lost (", (unsigned long long)sum);
+	for (size_t i = 0; i < count; i++)
+		add_cause(l, &before, loss[i].name, loss[i].count);
 	record_tell_add(l, ")");
 }
 
-static const char *record_tell_plural(uint64_t n, const char *one, const char *many)
+/* Samples. */
+static void add_lost(struct line *l, const struct collector_result *result)
 {
-	return n == 1 ? one : many;
+	struct loss loss[WEFT_COUNTER_COUNT + 2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
+		if (strcmp(causes[i].kind, "LOST") == 0)
+			loss[n++] = (struct loss){causes[i].name, result->total.counter[i]};
+	loss[n++] = (struct loss){"pending", result->total.pending};
+	loss[n++] = (struct loss){"unwritten", result->samples_unwritten};
+	add_losses(l, loss, n);
 }
 
 static void add_wall(struct line *l, const struct collector_result *result)
@@ -111,36 +118,27 @@ static void add_missed(struct line *l, const struct collector_result *result)
 	add_cause(l, &before, "wall_unwritten", result->wall_unwritten);
 }
 
-/* Counters of events that were lost: typed ones, and runs and waits of coroutines. */
-static const enum weft_counter event_losses[] = {
-	WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,   WEFT_COUNTER_EVENTS_STOLEN,
-	WEFT_COUNTER_EVENTS_INVALID,   WEFT_COUNTER_EVENTS_MISTIMED, WEFT_COUNTER_EVENTS_NO_SLOT,
-};
-
-static uint64_t unwritten(const struct collector_result *result)
-{
-	return result->switches_unwritten + result->typed_unwritten;
-}
-
+/* Typed events, and runs and waits of coroutines. */
 static void add_event_losses(struct line *l, const struct collector_result *result)
 {
-	const uint64_t *counter = result->total.counter;
-	uint64_t lost = result->total.events_pending + unwritten(result);
-	const char *before = "";
+	static const enum weft_counter lost[] = {
+		WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,
+		WEFT_COUNTER_EVENTS_STOLEN,    WEFT_COUNTER_EVENTS_INVALID,
+		WEFT_COUNTER_EVENTS_MISTIMED,  WEFT_COUNTER_EVENTS_NO_SLOT,
+	};
+	struct loss loss[sizeof(lost) / sizeof(lost[0]) + 2];
+	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
-		lost += counter[event_losses[i]];
-	if (!lost)
-		return;
-	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
-		add_cause(l, &before, causes[event_losses[i]].name, counter[event_losses[i]]);
-	add_cause(l, &before, "events_pending", result->total.events_pending);
-	add_cause(l, &before, "events_unwritten", unwritten(result));
-	record_tell_add(l, ")");
+	for (; n < sizeof(lost) / sizeof(lost[0]); n++)
+		loss[n] = (struct loss){causes[lost[n]].name, result->total.counter[lost[n]]};
+	loss[n++] = (struct loss){"events_pending", result->total.events_pending};
+	loss[n++] = (struct loss){"events_unwritten",
+				  result->switches_unwritten + result->typed_unwritten};
+	add_losses(l, loss, n);
 }
 
-/* Typed events, and coroutines' runs and waits; these, too, where nothing tells which it was. */
+/* Typed events, and coroutines' runs and waits; the latter also where nothing tells which it was.
+ */
 static void add_events(struct line *l, const struct collector_result *result)
 {
 	int is_typed = result->typed || result->typed_unwritten;
@@ -156,12 +154,6 @@ static void add_events(struct line *l, const struct collector_result *result)
 			l, ", %llu coroutine %s", (unsigned long long)result->switches,
 			record_tell_plural(result->switches, "run or wait", "runs and waits"));
 	add_event_losses(l, result);
-}
-
-static void tell_idle(const struct collector_result *result)
-{
-	if (result->settings_idle[0])
-		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
 }
 
 static void tell_sums(const struct record *r, const struct collector_result *result)
@@ -267,15 +259,6 @@ static void tell_unrecorded(const struct record *r)
 			    record_tell_plural(u->count, "program", "programs"), l.text);
 }
 
-static void tell_execs(const struct collector_result *result)
-{
-	if (result->attach_execs)
-		fprintf(stderr,
-			"weft record: %u of the processes became another program (exec), which is "
-			"not recorded\n",
-			result->attach_execs);
-}
-
 static void tell_refused(const struct collector_result *result)
 {
 	if (result->gone)
@@ -362,11 +345,16 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 	tell_account(result);
 	tell_dropped(result);
 	tell_running(r);
-	tell_execs(result);
+	if (result->attach_execs)
+		fprintf(stderr,
+			"weft record: %u of the processes became another program (exec), which is "
+			"not recorded\n",
+			result->attach_execs);
 	tell_refused(result);
 	tell_unrecorded(r);
 	tell_untimed(result);
-	tell_idle(result);
+	if (result->settings_idle[0])
+		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
 	record_tell_unsampled(result);
 	tell_refused_tables(r, result);
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
