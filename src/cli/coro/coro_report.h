@@ -20,8 +20,7 @@ struct coro_report_show {
 
 /* The groups that are not empty, in order: most time first. Returns @g's array. */
 struct coro_group *coro_groups_sorted(struct coro_groups *g);
-const char *coro_by_text(enum coro_by by);
-const char *coro_confidence_text(uint8_t confidence);
+extern const char *const coro_by_text[CORO_BYS], *const coro_confidence_text[];
 /* What a group is called. Returns @out. */
 const char *coro_group_text(const struct coro_report_show *show, enum coro_by by,
 			    const struct coro_group *g, char out[CORO_NAME_BYTES]);
