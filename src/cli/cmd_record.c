@@ -102,11 +102,6 @@ static void warn_of_ticks(const struct collector_options *o)
 			    (unsigned long long)(UINT64_C(1000000000) / tick_ns));
 }
 
-static int is_power_of_two(uint64_t n)
-{
-	return n && (n & (n - 1)) == 0;
-}
-
 /* A real-time one that is pending ends what a raw exec has begun: hence a choice. */
 static int read_prime_signal(const struct cli_args *args, int *signal_number)
 {
@@ -171,7 +166,7 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 		rc = read_prime_signal(args, &o->prime_signal);
 	if (rc)
 		return rc;
-	if (ring < WEFT_RING_BYTES_MIN || ring > WEFT_RING_BYTES_MAX || !is_power_of_two(ring))
+	if (ring < WEFT_RING_BYTES_MIN || ring > WEFT_RING_BYTES_MAX || (ring & (ring - 1)) != 0)
 		return cli_usage("--ring: '%s' is no power of two between 32K and 16M",
 				 cli_text(args, "ring"));
 	if (chunk < 4096 || chunk > UINT64_C(512) << 20)
@@ -304,11 +299,8 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	free((char *)(uintptr_t)o->command_line);
 	if (status == 0)
 		status = start_program(r, path, argv, libraries);
-	if (status) {
-		collector_free(r->collector);
-		return status;
-	}
-	status = record_wait(r);
+	if (status == 0)
+		status = record_wait(r);
 	collector_free(r->collector);
 	return status;
 }
@@ -391,15 +383,11 @@ static int run_program(const struct cli_args *args, struct record *r, struct col
 	status = look_at_program(path);
 	if (status == 0)
 		status = look_at_proc();
-	if (status)
-		return status;
-	status = record_preload(args, preload, sizeof(preload));
-	if (status)
-		return status;
-	status = begin_record(args, r, o);
-	if (status)
-		return status;
-	return record_program(r, o, path, argv, preload);
+	if (status == 0)
+		status = record_preload(args, preload, sizeof(preload));
+	if (status == 0)
+		status = begin_record(args, r, o);
+	return status ? status : record_program(r, o, path, argv, preload);
 }
 
 static int run(const struct cli_args *args)

@@ -52,8 +52,7 @@ static int try_place(const char *directory, const char *place, const char *name,
 }
 
 /* The first of the places, from the command's own directory, that has @name. */
-static int locate_search(const char *const *places, size_t count, const char *name, char *path,
-			 size_t bytes)
+static int locate_search(const char *const *places, const char *name, char *path, size_t bytes)
 {
 	char directory[PATH_MAX];
 	int err = locate_self(directory, sizeof(directory));
@@ -61,8 +60,8 @@ static int locate_search(const char *const *places, size_t count, const char *na
 	if (err)
 		return err;
 	*strrchr(directory, '/') = '\0';
-	for (size_t i = 0; i < count; i++)
-		if (!try_place(directory, places[i], name, path, bytes))
+	for (; *places; places++)
+		if (!try_place(directory, *places, name, path, bytes))
 			return 0;
 	return -ENOENT;
 }
@@ -75,12 +74,13 @@ int locate_library(char *path, size_t bytes)
 		"../lib",
 		"../lib/" WEFT_MULTIARCH,
 		"../lib64",
+		NULL,
 	};
 	const char *chosen = secure_getenv("WEFT_LIB");
 
 	if (chosen && *chosen)
 		return locate_try_path(chosen, path, bytes);
-	return locate_search(places, sizeof(places) / sizeof(places[0]), LIBRARY, path, bytes);
+	return locate_search(places, LIBRARY, path, bytes);
 }
 
 int locate_profiles(char *path, size_t bytes)
@@ -89,9 +89,9 @@ int locate_profiles(char *path, size_t bytes)
 		"share",                             /* build tree */
 		"../" WEFT_DATADIR_FROM_BIN "/weft", /* as installed */
 		"../share/weft",
+		NULL,
 	};
-	int err = locate_search(places, sizeof(places) / sizeof(places[0]), "default.jfc", path,
-				bytes);
+	int err = locate_search(places, "default.jfc", path, bytes);
 
 	if (!err)
 		*strrchr(path, '/') = '\0';

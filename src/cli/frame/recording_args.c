@@ -166,20 +166,15 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 	}
 }
 
-static int read_globs(const struct cli_args *args, const char *option, int is_category,
-		      struct print_select *select)
-{
-	for (size_t i = 0; i < cli_count(args, option); i++)
-		if (select_add(select, cli_text_at(args, option, i), is_category))
-			return cli_error("--%s: %s", option, strerror(ENOMEM));
-	return CLI_DONE;
-}
-
 int select_args_read(const struct cli_args *args, struct print_select *select)
 {
-	int status = read_globs(args, "events", 0, select);
+	static const char *const options[] = {"events", "categories"};
 
-	return status ? status : read_globs(args, "categories", 1, select);
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < cli_count(args, options[k]); i++)
+			if (select_add(select, cli_text_at(args, options[k], i), k))
+				return cli_error("--%s: %s", options[k], strerror(ENOMEM));
+	return CLI_DONE;
 }
 
 struct table_style table_style_of(const struct cli_args *args, uint64_t top)
