@@ -121,7 +121,6 @@ static int run(const struct cli_args *args)
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
 
-	t.starved_ns = t.long_ns;
 	if (cli_text(args, "filter"))
 		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))

@@ -13,7 +13,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,15 +88,6 @@ static int compare_rows(const void *a, const void *b)
 	const struct row *x = a, *y = b;
 
 	return x->carrier.pid < y->carrier.pid ? -1 : x->carrier.pid > y->carrier.pid;
-}
-
-static int look_at_all(struct rows *rows)
-{
-	int rc = proc_each(cmd_ps_look_at, rows);
-
-	if (rows->count)
-		qsort(rows->row, rows->count, sizeof(*rows->row), compare_rows);
-	return rc;
 }
 
 static void rows_free(struct rows *rows)
@@ -186,24 +176,25 @@ static json_t *cmd_ps_row_value(const struct row *r)
 
 static int cmd_ps_print_json(const struct rows *rows)
 {
-	json_t *list = json_array(), *all;
-	int rc = list ? 0 : -1;
+	json_t *list = json_array(), *all = NULL;
+	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < rows->count; i++)
 		rc = json_array_append_new(list, cmd_ps_row_value(&rows->row[i]));
-	all = rc ? NULL
-		 : json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
-			     (int)rows->hidden);
-	rc = json_emit(all, stdout, JSON_INDENT(2));
+	if (rc == 0)
+		all = json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
+				(int)rows->hidden);
 	json_decref(list);
-	return cli_written(rc);
+	return cli_written(json_emit(all, stdout, JSON_INDENT(2)));
 }
 
 static int run(const struct cli_args *args)
 {
 	struct rows rows = {0};
-	int rc = look_at_all(&rows), status = CLI_DONE;
+	int rc = proc_each(cmd_ps_look_at, &rows), status = CLI_DONE;
 
+	if (rows.count)
+		qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
 	if (rc)
 		status = cli_error("/proc: %s", strerror(-rc));
 	else if (cli_flag(args, "json"))

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -25,23 +24,16 @@
 #define LOOK_NS UINT64_C(1000000000)
 #define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
 
-static void taken_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGQUIT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigaddset(set, SIGPIPE);
-}
-
 int record_prepare(struct record *r)
 {
+	static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
 	struct timespec often = {0, TICK_NS}, seldom = {QUIET_TICK_NS / 1000000000, 0};
 	struct itimerspec tick = {often, often};
 	sigset_t set;
 
-	taken_signals(&set);
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		sigaddset(&set, taken[i]);
 	program_prepare(&r->life, &set);
 	if (!r->progress && !r->wait_all)
 		tick.it_value = tick.it_interval = seldom;
@@ -86,33 +78,23 @@ static void record_wait_take_end(struct record *r)
 	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void record_wait_pass_on(struct record *r, int number)
-{
-	if (!r->ended)
-		kill(r->pid, number);
-	r->passed_on = number;
-	if (!r->leave_ns)
-		r->leave_ns = clock_mono_ns() + GRACE_NS;
-}
-
-/* Ctrl-C comes from the terminal, to the whole process group; SIGINT sent by kill(1) to weft
- * alone did not reach the program. */
-static void take_interrupt(struct record *r, const struct signalfd_siginfo *info)
-{
-	if (info->ssi_code <= 0 && !r->ended)
-		kill(r->pid, SIGINT);
-	r->interrupts++;
-}
-
+/* SIGTERM and SIGHUP are handed to the program. Ctrl-C comes from the terminal to the whole process
+ * group; a SIGINT that was sent by kill(1) reached weft alone, and is handed on, too. */
 static void record_wait_take_signals(struct record *r)
 {
 	struct signalfd_siginfo info;
 
 	while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGINT)
-			take_interrupt(r, &info);
-		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
-			record_wait_pass_on(r, (int)info.ssi_signo);
+		int number = (int)info.ssi_signo, passes_on = number == SIGTERM || number == SIGHUP;
+
+		if (!r->ended && (passes_on || (number == SIGINT && info.ssi_code <= 0)))
+			kill(r->pid, number);
+		r->interrupts += number == SIGINT;
+		if (!passes_on)
+			continue;
+		r->passed_on = number;
+		if (!r->leave_ns)
+			r->leave_ns = clock_mono_ns() + GRACE_NS;
 	}
 }
 
