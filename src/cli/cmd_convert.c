@@ -7,7 +7,6 @@
 #include "cli/frame/term.h"
 #include "export/export.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BY_MAX 16
@@ -49,8 +48,7 @@ static int convert(const struct cli_args *args, struct export_job *x)
 	cmd_convert_bind(path, x);
 	rc = export_samples(x, to);
 	if (rc)
-		status = cli_error("%s: %s", to && strcmp(to, "-") ? to : "standard output",
-				   strerror(-rc));
+		status = cli_error("%s: %s", output_name(to), strerror(-rc));
 	else if (*source_facts(x->source)->damage)
 		status = cli_error("%s: %s; converted is what is whole", path,
 				   source_facts(x->source)->damage);
@@ -65,14 +63,13 @@ static int convert(const struct cli_args *args, struct export_job *x)
 static int cmd_convert_check(const struct cli_args *args, struct export_job *x)
 {
 	const char *to = cli_text(args, "output");
-	int is_standard = !to || strcmp(to, "-") == 0;
 
 	if (!cli_given(args, "to"))
 		return cli_usage("missing --to FORMAT");
 	x->format = exporter_find(cli_text(args, "to"));
-	if (x->format->flags & EXPORT_BINARY && is_standard && term_is(stdout))
+	if (x->format->flags & EXPORT_BINARY && is_standard_output(to) && term_is(stdout))
 		return cli_usage("%s is binary: give -o FILE, or redirect it", x->format->name);
-	if (!is_standard && would_overwrite(cli_operand(args, 0), to))
+	if (!is_standard_output(to) && would_overwrite(cli_operand(args, 0), to))
 		return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }

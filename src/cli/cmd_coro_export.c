@@ -10,7 +10,6 @@
 #include "coro/engine/harvest.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,17 +23,9 @@ struct job {
 	struct coro_books books;
 };
 
-/* What a message is about. */
-static const char *cmd_coro_export_place(const struct job *job)
-{
-	const char *path = job->out.sink.path;
-
-	return path && strcmp(path, "-") != 0 ? path : "standard output";
-}
-
 static int sink_error(const struct job *job, int rc)
 {
-	return cli_error("%s: %s", cmd_coro_export_place(job),
+	return cli_error("%s: %s", output_name(job->out.sink.path),
 			 *job->out.why ? job->out.why : strerror(-rc));
 }
 
@@ -55,11 +46,6 @@ static int cmd_coro_export_make_name(struct job *job)
 	return CLI_DONE;
 }
 
-static int is_standard(const char *path)
-{
-	return !path || !strcmp(path, "-");
-}
-
 /* A file that is there is replaced when it was named, not when its name was made here. */
 static int cmd_coro_export_read_place(const struct cli_args *args, struct job *job)
 {
@@ -73,9 +59,10 @@ static int cmd_coro_export_read_place(const struct cli_args *args, struct job *j
 		if (status)
 			return status;
 	}
-	if (!is_standard(o->path) && would_overwrite(job->input, o->path))
+	if (!is_standard_output(o->path) && would_overwrite(job->input, o->path))
 		return cli_usage("%s: is the trace itself: name another file", o->path);
-	if (is_standard(o->path) && term_is(stdout) && job->out.format->flags & EXPORT_BINARY)
+	if (is_standard_output(o->path) && term_is(stdout) &&
+	    job->out.format->flags & EXPORT_BINARY)
 		return cli_usage("%s is binary: give -o FILE, or redirect it",
 				 job->out.format->name);
 	return CLI_DONE;
@@ -165,7 +152,7 @@ static int read_left(struct job *job)
 /* A shared file, or else JSON lines. */
 static int open_input(struct job *job)
 {
-	int rc = is_standard(job->input) ? -EBADMSG : read_left(job);
+	int rc = strcmp(job->input, "-") == 0 ? -EBADMSG : read_left(job);
 
 	if (rc == -EBADMSG)
 		rc = coro_input_open(&job->in, job->input);
@@ -179,7 +166,7 @@ static int cmd_coro_export_open_sink(struct job *job)
 
 	if (rc == -EEXIST)
 		return cli_error("%s: is there already: give -o or --replace to have it replaced",
-				 cmd_coro_export_place(job));
+				 output_name(job->out.sink.path));
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
 
@@ -229,7 +216,8 @@ static int export_all(struct job *job)
 		return status;
 	rc = sink->ops->finish(sink, &job->books);
 	if (rc == -EEXIST)
-		return cli_error("%s: came to be meanwhile: it stays", cmd_coro_export_place(job));
+		return cli_error("%s: came to be meanwhile: it stays",
+				 output_name(job->out.sink.path));
 	return rc ? sink_error(job, rc) : status;
 }
 

@@ -8,10 +8,8 @@
 #include "cli/frame/term.h"
 #include "report/show/json_value.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 #include <weft/abi/counters.h>
 
 #define PROBES_MAX 64

@@ -3,6 +3,7 @@
 #include "cli/frame/cli.h"
 
 #include "base/output.h"
+#include "cli/frame/leave.h"
 #include "cli/frame/recording_args.h"
 #include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
@@ -44,9 +45,7 @@ static int report(const struct cli_args *args, const struct merge *m, int rc, co
 /* The recordings may be the output itself: it takes its place when it is whole. */
 static int write_merged(const struct cli_args *args, struct merge *m)
 {
-	const char *path = cli_text(args, "output");
-	int is_stdout = strcmp(path, "-") == 0;
-	const char *name = is_stdout ? "standard output" : path;
+	const char *path = cli_text(args, "output"), *name = output_name(path);
 	struct output *output;
 	int rc = output_open(&output, path);
 
@@ -54,7 +53,7 @@ static int write_merged(const struct cli_args *args, struct merge *m)
 		return cli_error("%s: %s", name, strerror(-rc));
 	m->output = output_temporary(output);
 	if (!m->output)
-		m->output = is_stdout ? "/dev/stdout" : path;
+		m->output = is_standard_output(path) ? "/dev/stdout" : path;
 	rc = merge_run(m);
 	if (wrong_selects > SELECTS_TOLD)
 		cli_warning("select: the same of other types: %u", wrong_selects - SELECTS_TOLD);
@@ -77,7 +76,7 @@ static int run(const struct cli_args *args)
 	};
 	int status;
 
-	if (strcmp(cli_text(args, "output"), "-") == 0 && term_is(stdout))
+	if (is_standard_output(cli_text(args, "output")) && term_is(stdout))
 		return cli_usage("recordings are binary: give -o FILE, or redirect it");
 	status = filter_read(args, &settings);
 	if (status)

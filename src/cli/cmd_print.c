@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -155,8 +154,7 @@ static int tell_output(const char *path, int rc)
 {
 	if (rc == -EPIPE)
 		return CLI_FAILED;
-	return cli_error("%s: %s", path && strcmp(path, "-") != 0 ? path : "standard output",
-			 strerror(-rc));
+	return cli_error("%s: %s", output_name(path), strerror(-rc));
 }
 
 /* Damaged recordings give a whole output of what is whole in them. */
@@ -192,7 +190,7 @@ static int cmd_print_check(const struct cli_args *args)
 		return cli_usage("--json or --xml, not both");
 	if (cli_flag(args, "follow") && cli_operand_count(args) > 1)
 		return cli_usage("--follow: of one file");
-	if (!to || !strcmp(to, "-"))
+	if (is_standard_output(to))
 		return CLI_DONE;
 	if (cli_flag(args, "follow"))
 		return cli_usage("--follow goes to standard output: redirect it");

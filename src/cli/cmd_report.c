@@ -7,7 +7,6 @@
 #include "report/sum/report.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOP_OVERVIEW 10

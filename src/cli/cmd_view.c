@@ -7,7 +7,6 @@
 #include "report/view/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOP 40

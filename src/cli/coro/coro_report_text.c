@@ -7,7 +7,6 @@
 #include "report/show/layout.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LIST_LEAST 5
 

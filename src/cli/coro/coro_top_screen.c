@@ -23,7 +23,6 @@ int top_screen(struct top *t, uint64_t refresh_ns)
 #include <locale.h>
 #include <ncurses.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -5,7 +5,6 @@
 #include "base/session_layout.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -4,12 +4,8 @@
 
 #include "report/show/json_value.h"
 
-#include <weft/publish.h>
-
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A key may hold any bytes, but in JSON it ends at the first NUL. */

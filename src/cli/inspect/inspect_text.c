@@ -4,11 +4,8 @@
 #include "cli/frame/term.h"
 #include "cli/inspect/inspect_show.h"
 
-#include <weft/publish.h>
-
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- texts of strangers: nothing in them reaches the terminal as a command */
