@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #define DEFAULT_OUTPUT "weft.jfr"
-#define LIMIT_CHUNKS 16 /* parts of a file with a limit, about */
+#define LIMIT_CHUNKS 16 /* about so many parts has a file with a limit */
 #define MAX_SIZE_LEAST ((uint64_t)1 << 20)
 #define MAX_AGE_LEAST_NS UINT64_C(1000000000)
 
@@ -102,7 +102,8 @@ static void warn_of_ticks(const struct collector_options *o)
 			    (unsigned long long)(UINT64_C(1000000000) / tick_ns));
 }
 
-/* A real-time one that is pending ends what a raw exec has begun: hence a choice. */
+/* There is a choice because a real-time signal that is pending across an exec which no hook saw
+ * ends the new program. */
 static int read_prime_signal(const struct cli_args *args, int *signal_number)
 {
 	const char *text = cli_text(args, "prime-signal");
@@ -123,7 +124,7 @@ static int read_prime_signal(const struct cli_args *args, int *signal_number)
 	return 0;
 }
 
-/* Parts small enough that the file can be cut finely, unless they were asked for. */
+/* Makes parts small enough for a file with a limit, unless their size was asked for. */
 static void fit_chunks(const struct cli_args *args, struct collector_options *o)
 {
 	uint64_t size = o->max_bytes / LIMIT_CHUNKS, age = o->max_age_ns / LIMIT_CHUNKS;
@@ -238,7 +239,7 @@ static char *join_words(char **words)
 	return text;
 }
 
-/* Processes are looked at by their pids, which /proc may know from elsewhere. */
+/* Processes are looked up in /proc by their pids, which must be those of our PID namespace. */
 static int look_at_proc(void)
 {
 	char own[16] = "";
@@ -254,7 +255,7 @@ static int look_at_proc(void)
 
 /* ---- the recording */
 
-/* An older recording under the default name is kept, one. */
+/* The last recording under the default name is kept. */
 static int keep_older(const char *path)
 {
 	char older[] = DEFAULT_OUTPUT ".old";
@@ -305,22 +306,19 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	return status;
 }
 
-/* What both kinds of recording have; the file is not touched before the program was found. */
+/* What both kinds of recording do, after the program was found: the file is not touched before. */
 static int begin_record(const struct cli_args *args, struct record *r, struct collector_options *o)
 {
 	int status = 0;
 
 	if (o->engines & WEFT_ENGINE_CPU)
 		warn_of_ticks(o);
-	if (!r->path) {
-		r->path = DEFAULT_OUTPUT;
-		status = keep_older(r->path);
+	if (!o->path) {
+		o->path = DEFAULT_OUTPUT;
+		status = keep_older(o->path);
 	}
-	r->duration_ns = cli_number(args, "duration");
 	r->wait_all = cli_flag(args, "wait-all");
 	r->progress = term_is(stderr);
-	r->no_children = o->no_children;
-	o->path = r->path;
 	return status;
 }
 
@@ -332,7 +330,7 @@ static int open_attached(struct record *r, struct collector_options *o, struct a
 
 	if (status)
 		return cli_error("cannot wait for a signal: %s", strerror(-status));
-	if (!r->no_children)
+	if (!o->no_children)
 		unrecorded_begin(&r->unrecorded, a->pids, a->count);
 	snprintf(a->text, sizeof(a->text), "--pid %d", (int)a->target[0].pid);
 	o->command_line = a->text;
@@ -362,8 +360,6 @@ static int record_attached(const struct cli_args *args, struct record *r,
 	if (status == 0)
 		status = attached_wait(r, &a);
 	collector_free(r->collector);
-	o->command_line = NULL; /* was a's, as its targets are */
-	o->attach = NULL;
 	unrecorded_free(&r->unrecorded);
 	attached_free(&a);
 	return status;
@@ -392,12 +388,10 @@ static int run_program(const struct cli_args *args, struct record *r, struct col
 
 static int run(const struct cli_args *args)
 {
-	struct collector_options o = {0};
-	struct record r = {.path = cli_text(args, "output")};
+	struct collector_options o = {.path = cli_text(args, "output")};
+	struct record r = {.options = &o};
 	int status = read_settings(args, &o);
 
-	r.stack_mode = o.stack_mode;
-	r.engines = o.engines;
 	if (status == 0 && cli_given(args, "pid") && cli_operands(args)[0])
 		status = cli_usage("--pid: a program that runs, or a CMD to run: give one of them");
 	else if (status == 0 && cli_given(args, "pid"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What record and collect share: waiting for the end of a recording, and telling about it.
+ * What weft record does: waiting for the end of a recording, and telling about it.
  *
  *   record_wait.c     while the program runs
  *   record_tell.c     what is told at the end
@@ -18,13 +18,10 @@
 
 struct record {
 	struct collector *collector;
-	const char *path;
+	const struct collector_options *options;
 	pid_t pid;
-	uint64_t duration_ns; /* 0 = until the end */
 	int wait_all;
 	int progress; /* stderr is a terminal */
-	enum weft_stack_mode stack_mode;
-	uint32_t engines; /* enum weft_engine */
 	struct program_life life;
 
 	/* in record_wait.c */
@@ -38,7 +35,6 @@ struct record {
 	int status;     /* exit status */
 	uint64_t start_ns, leave_ns;
 	uint64_t looked_ns; /* when @unrecorded was filled last */
-	int no_children;    /* nobody else is to be recorded */
 	struct unrecorded unrecorded;
 };
 

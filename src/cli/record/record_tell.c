@@ -163,29 +163,30 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 
 	record_size_text(result->bytes, size, sizeof(size));
 	record_tell_add(&l, "weft record: ");
-	if (r->engines & WEFT_ENGINE_CPU || !r->engines)
+	if (r->options->engines & WEFT_ENGINE_CPU || !r->options->engines)
 		record_tell_add(&l, "%llu %s", (unsigned long long)result->samples,
 				record_tell_plural(result->samples, "sample", "samples"));
 	else
 		add_wall(&l, result);
 	add_lost(&l, result);
-	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
+	if (r->options->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
 		record_tell_add(&l, ", ");
 		add_wall(&l, result);
 	}
-	if (r->engines & WEFT_ENGINE_WALL)
+	if (r->options->engines & WEFT_ENGINE_WALL)
 		add_missed(&l, result);
 	add_events(&l, result);
-	record_tell_add(
-		&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
-		record_tell_plural(result->total.threads, "thread", "threads"), result->processes,
-		record_tell_plural(result->processes, "process", "processes"), r->path, size);
+	record_tell_add(&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
+			record_tell_plural(result->total.threads, "thread", "threads"),
+			result->processes,
+			record_tell_plural(result->processes, "process", "processes"),
+			r->options->path, size);
 	fprintf(stderr, "%s\n", l.text);
 }
 
-#define TOLD_NS UINT64_C(100000000) /* of less the samples say little */
+#define TOLD_NS UINT64_C(100000000) /* of less CPU time the samples say little */
 
-/* What the samples stand for beside what was used, by the kernel's account. */
+/* How much CPU time the samples stand for, of what the kernel counted. */
 static void tell_account(const struct collector_result *result)
 {
 	double seen = (double)result->seen_ns / 1e9, used = (double)result->used_ns / 1e9;
@@ -215,7 +216,7 @@ static void tell_dropped(const struct collector_result *result)
 
 #define NAMED_MAX 8
 
-/* Asked again after a moment, for a process that a signal has just ended needs one. */
+/* Those that still run after a moment, which a process needs that a signal has just ended. */
 static size_t find_running(const struct record *r, struct collector_running *out)
 {
 	size_t count = collector_descendants(r->collector, out, NAMED_MAX);
@@ -232,7 +233,7 @@ static void tell_running(const struct record *r)
 	size_t count = r->ended ? find_running(r, running) : 0;
 	struct line l = {.used = 0};
 
-	if (!count || r->duration_ns)
+	if (!count || r->options->duration_ns)
 		return;
 	for (size_t i = 0; i < NAMED_MAX && i < count; i++)
 		record_tell_add(&l, "%s%s [%d]", i ? ", " : "", running[i].command,
@@ -299,12 +300,13 @@ static void tell_untimed(const struct collector_result *result)
 			(unsigned long long)limit.rlim_cur);
 }
 
-/* Nothing in modes whose handlers do not walk by tables. */
+/* Modes whose handlers do not walk by tables miss nothing. */
 static void tell_refused_tables(const struct record *r, const struct collector_result *result)
 {
 	uint64_t count = result->total.counter[WEFT_COUNTER_TABLES_REFUSED];
 
-	if (!count || r->stack_mode == WEFT_STACK_RAW || r->stack_mode == WEFT_STACK_FP)
+	if (!count || r->options->stack_mode == WEFT_STACK_RAW ||
+	    r->options->stack_mode == WEFT_STACK_FP)
 		return;
 	cli_warning("%llu mapped %s no room for %s: stacks through %s were %s (weft doctor "
 		    "tells how much there is)",
@@ -312,7 +314,7 @@ static void tell_refused_tables(const struct record *r, const struct collector_r
 		    record_tell_plural(count, "file found", "files found"),
 		    record_tell_plural(count, "its unwind table", "their unwind tables"),
 		    record_tell_plural(count, "it", "them"),
-		    r->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
+		    r->options->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
 }
 
 /* By process: "2 threads of x [123] could not be sampled: worker-1 (blocks SIGPROF), ..." */
@@ -357,5 +359,5 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
 	record_tell_unsampled(result);
 	tell_refused_tables(r, result);
-	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
+	return rc ? cli_error("%s: %s", r->options->path, strerror(-rc)) : 0;
 }

@@ -111,9 +111,9 @@ void record_show_progress(struct record *r)
 	record_size_text(now.bytes, size, sizeof(size));
 	fprintf(stderr, "\r\033[K[weft %llus",
 		(unsigned long long)((clock_mono_ns() - r->start_ns) / 1000000000u));
-	if (r->engines & WEFT_ENGINE_CPU)
+	if (r->options->engines & WEFT_ENGINE_CPU)
 		fprintf(stderr, ", %llu samples", (unsigned long long)now.samples);
-	if (r->engines & WEFT_ENGINE_WALL)
+	if (r->options->engines & WEFT_ENGINE_WALL)
 		fprintf(stderr, ", %llu wall samples", (unsigned long long)now.wall_samples);
 	fprintf(stderr, ", %u processes, %s]", now.processes, size);
 	fflush(stderr);
@@ -166,7 +166,7 @@ static int is_time_to_finish(const struct record *r)
 	uint64_t now_ns = clock_mono_ns();
 
 	return program_is_over(r) || r->interrupts >= 2 || (r->leave_ns && now_ns >= r->leave_ns) ||
-	       (r->duration_ns && now_ns - r->start_ns >= r->duration_ns);
+	       (r->options->duration_ns && now_ns - r->start_ns >= r->options->duration_ns);
 }
 
 /* With the file complete, weft stays for the program's status, unless it was told to go. */
@@ -178,9 +178,10 @@ static int is_time_to_leave(const struct record *r)
 
 int record_pause_ms(const struct record *r)
 {
-	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->duration_ns;
+	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->options->duration_ns;
 
-	if (r->duration_ns && !r->finished && end_ns > now_ns && end_ns - now_ns < QUIET_TICK_NS)
+	if (r->options->duration_ns && !r->finished && end_ns > now_ns &&
+	    end_ns - now_ns < QUIET_TICK_NS)
 		return (int)((end_ns - now_ns) / 1000000) + 1;
 	return -1;
 }
@@ -229,7 +230,7 @@ static int exit_status(const struct record *r)
 
 int record_wait(struct record *r)
 {
-	/* Without one, ticks look whether the program has ended. */
+	/* Where there are no pidfds, the timer's ticks look whether the program has ended. */
 	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
 	r->start_ns = clock_mono_ns();
 	while (!is_time_to_leave(r)) {
