@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft annotate: which lines of a function was it? */
+/* weft annotate: which lines of a function the time went to. */
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
@@ -95,7 +95,8 @@ static int several_functions(const struct annotate *a, const char *wanted)
 	return CLI_FAILED;
 }
 
-/* --where module=M selects samples with M anywhere on the stack; here it names the function's. */
+/* --where module=M selects samples that have M anywhere on the stack; here the function itself must
+ * be in M. */
 static int cmd_annotate_in_module(const struct annotate *a, const struct annotate_function *f)
 {
 	const struct model *m = source_model(a->source);

@@ -52,7 +52,7 @@ static int is_published(const struct elf_check *c)
 	return 0;
 }
 
-/* Why there is nothing to judge: it may be elsewhere, or not to be seen any more. */
+/* Why there is nothing to judge: what is published may be in another file, or stripped. */
 static const char *why_nothing(const struct elf_check *c)
 {
 	for (int i = 0; i < FACT_NAMES; i++)
@@ -105,7 +105,7 @@ static int cmd_check_file(const char *path, struct elf_check *out)
 	char name[NAME_MAX + 1];
 	int fd, err;
 
-	/* Not blocked by what only looks like a file: a FIFO waits for its writer. */
+	/* O_NONBLOCK: opening a FIFO would wait for its writer. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;

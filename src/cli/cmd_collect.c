@@ -35,7 +35,7 @@ static const struct cli_option options[] = {
 	{0},
 };
 
-/* Until the program has said that it exits, or has ended without a word. */
+/* Waits until the program has said that it exits, or has ended without saying so. */
 static void wait_for_root(const struct collector *c, pid_t root)
 {
 	struct pollfd fd[] = {

@@ -59,7 +59,7 @@ static int convert(const struct cli_args *args, struct export_job *x)
 	return status;
 }
 
-/* What must be known before anything is read. */
+/* Refuses what can be refused before anything is read. */
 static int cmd_convert_check(const struct cli_args *args, struct export_job *x)
 {
 	const char *to = cli_text(args, "output");

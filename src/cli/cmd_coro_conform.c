@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft coro conform: does a probe keep to cTP? By the file that it wrote. */
+/* weft coro conform: judges by the file that a probe wrote whether it keeps to cTP. */
 #include "cli/coro/coro_json.h"
 #include "cli/frame/cli.h"
 #include "coro/look/conform.h"

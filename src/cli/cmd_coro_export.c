@@ -29,7 +29,7 @@ static int sink_error(const struct job *job, int rc)
 			 *job->out.why ? job->out.why : strerror(-rc));
 }
 
-/* INPUT less its extension, with the format's. */
+/* INPUT with the extension of the format instead of its own. */
 static int cmd_coro_export_make_name(struct job *job)
 {
 	const char *slash = strrchr(job->input, '/'), *dot = strrchr(job->input, '.');
@@ -89,7 +89,7 @@ static int cmd_coro_export_read_options(const struct cli_args *args, struct job 
 
 /* ---- a shared file, left over or in use: the last eight events of each station */
 
-/* Those of its engine, which it reads together; 0 = not known. */
+/* The clocks of its engine, which were read together; 0 = not known. */
 static int read_clocks(void *arg)
 {
 	struct job *job = arg;
@@ -149,7 +149,7 @@ static int read_left(struct job *job)
 
 /* ---- copying */
 
-/* A shared file, or else JSON lines. */
+/* Opens a shared file, or what is none as JSON lines. */
 static int open_input(struct job *job)
 {
 	int rc = strcmp(job->input, "-") == 0 ? -EBADMSG : read_left(job);
@@ -180,7 +180,7 @@ static int copy_shared(struct job *job)
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
 
-/* All events. *damage: 1 when the trace ends in something that is none. */
+/* Copies all events. *damage is 1 when the trace ends in something that is no event. */
 static int cmd_coro_export_copy(struct job *job, int *damage)
 {
 	struct coro_sink *sink = &job->out.sink;

@@ -104,7 +104,7 @@ static void put_totals(struct json_writer *w, const struct weft_ctp_totals *t)
 	coro_json_number(w, "wakes", t->wakes);
 }
 
-/* In one line. */
+/* A coroutine takes one line. */
 static void cmd_coro_ps_put_json(struct list *l, const struct coro_state *s)
 {
 	struct json_writer *w = &l->json.w;
@@ -190,7 +190,7 @@ static int cmd_coro_ps_take(void *arg, const struct coro_state *s)
 	return 0;
 }
 
-/* What has more of it comes first. */
+/* The coroutine with the larger weight comes first. */
 static uint64_t cmd_coro_ps_weight(const struct coro_state *s, enum top_sort by)
 {
 	switch (by) {

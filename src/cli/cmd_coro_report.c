@@ -102,7 +102,7 @@ static int cmd_coro_report_read_file(struct coro_report *r, struct coro_source *
 
 /* ---- names */
 
-/* What was noted beside a trace, unless another is named. */
+/* Names come from FILE.maps, which weft coro run wrote beside the trace. */
 static void names_beside(struct coro_names *names, const char *path)
 {
 	char *beside = NULL;
@@ -184,7 +184,7 @@ static int from_file(const struct cli_args *args, struct coro_report *r,
 	return status;
 }
 
-/* Ids go along with events; labels do not. */
+/* A trace has the ids of a context with each event, but not its labels. */
 static int cmd_coro_report_is_told(const char *path, const struct coro_report_query *q,
 				   enum kind kind)
 {

@@ -62,7 +62,7 @@ static int read_stations(const struct cli_args *args, struct coro_engine_options
 	return 0;
 }
 
-/* The trace, as long as the process lives (coro/engine/engine.h). */
+/* The trace must exist as long as the process lives (coro/engine/engine.h). */
 static struct export_job trace;
 
 static int cmd_coro_run_read_format(const struct cli_args *args)
@@ -79,7 +79,7 @@ static int cmd_coro_run_read_format(const struct cli_args *args)
 	return CLI_DONE;
 }
 
-/* Beside a trace that weft coro report reads; nothing is beside a pipe or a device. */
+/* FILE.maps, for a trace that weft coro report reads. There is none beside a pipe or a device. */
 static char *maps_beside(void)
 {
 	const char *path = trace.sink.path;

@@ -23,7 +23,7 @@ static int cmd_diff_print(const struct cli_args *args, const struct diff *d)
 	return rc ? cli_error("%s", strerror(-rc)) : CLI_DONE;
 }
 
-/* Damaged files are compared as far as they are whole, and are a failure all the same. */
+/* Damaged files are compared as far as they are whole; the exit status is a failure's. */
 static int cmd_diff_verdict(const struct diff *d)
 {
 	int status = CLI_DONE;

@@ -54,15 +54,15 @@ static int cmd_inspect_failed(int32_t pid, int rc)
 
 	if (rc == -ESRCH)
 		return cli_error("%d: it has ended", (int)pid);
-	if (rc == -EPERM || rc == -EACCES) { /* by an exec */
+	if (rc == -EPERM || rc == -EACCES) { /* after an exec of another program */
 		inspect_explain(INSPECT_DENIED, 0, 0, why, sizeof(why));
 		return cli_error("%d: now %s", (int)pid, why);
 	}
 	return cli_error("%d: %s", (int)pid, strerror(-rc));
 }
 
-/* What of a line fits. Characters of three bytes and more may take two columns; our own colours
- * take none. */
+/* How many bytes of a line fit. Characters of three bytes and more may take two columns; our own
+ * colours take none. */
 static size_t fitting(const char *line, size_t bytes, int columns)
 {
 	size_t at = 0;
@@ -82,8 +82,7 @@ static size_t fitting(const char *line, size_t bytes, int columns)
 	return at;
 }
 
-/* Rewrites the screen in place, and no more of it than there is: a line that were wrapped would
- * push the first ones out. */
+/* Rewrites the screen in place. Lines are cut, for one that wraps would push the first ones out. */
 static void put_screen(const char *text, FILE *out)
 {
 	struct winsize size = {.ws_row = 0};
@@ -140,7 +139,8 @@ static void end_watch(int signo)
 	is_over = 1;
 }
 
-/* Blocked but in the pause, so that none is missed; without SA_RESTART. */
+/* The signals are blocked but in the pause, so that none is missed. Without SA_RESTART the pause
+ * ends. */
 static void catch_end(sigset_t *during_pause)
 {
 	struct sigaction action = {.sa_handler = end_watch}, old;
@@ -158,7 +158,7 @@ static void catch_end(sigset_t *during_pause)
 	sigprocmask(SIG_BLOCK, &block, during_pause);
 }
 
-#define OWED_NS 5000000 /* a thread that stands still for us waits no longer */
+#define OWED_NS 5000000 /* the longest that a thread which we stopped waits to go on */
 
 static void pause_for(uint64_t ns, const sigset_t *during_pause)
 {

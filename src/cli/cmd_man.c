@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text as troff takes it: a line never begins with a request, hyphens stay hyphens. */
+/* Escapes a text for troff: no line begins with a request, and hyphens stay hyphens. */
 static void cmd_man_put_text(const char *text)
 {
 	int at_start = 1;

@@ -42,7 +42,7 @@ static int report(const struct cli_args *args, const struct merge *m, int rc, co
 	return any_damaged ? CLI_FAILED : CLI_DONE;
 }
 
-/* The recordings may be the output itself: it takes its place when it is whole. */
+/* One of the recordings may be the output itself: it is replaced when the new one is whole. */
 static int write_merged(const struct cli_args *args, struct merge *m)
 {
 	const char *path = cli_text(args, "output"), *name = output_name(path);

@@ -25,7 +25,7 @@ static int cmd_metadata_is_event(const struct weft_jfr_class *c)
 	return ends_in(weft_jfr_class_super(c), ".Event");
 }
 
-/* Primitives, structs, annotations, settings, events. */
+/* Types are shown in these groups: primitives, structs, annotations, settings, events. */
 static int cmd_metadata_group_of(const struct weft_jfr_class *c)
 {
 	const char *super = weft_jfr_class_super(c);
@@ -51,7 +51,7 @@ static int by_group(const void *a, const void *b)
 	       (weft_jfr_class_id(x) < weft_jfr_class_id(y));
 }
 
-/* Globs are of event types: with any given, the others are left out. */
+/* With globs, which are of event types, only the types that match are kept. */
 static size_t choose(struct jfr_declared *d, struct print_select *select)
 {
 	size_t kept = 0;

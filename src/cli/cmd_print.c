@@ -19,7 +19,7 @@
 
 static volatile sig_atomic_t is_stopped;
 
-/* What is being followed is ended as if the file were: JSON is closed. */
+/* Following ends as if the file had ended, so that JSON is closed. */
 static void cmd_print_stop(int signo)
 {
 	(void)signo;
@@ -48,7 +48,7 @@ static int cmd_print_verdict(struct printer *p, const char *path, int rc)
 	printer_totals(p, &totals);
 	if (!rc || totals.output_rc)
 		return CLI_DONE; /* the output's error is told once, in the end */
-	/* who stops following leaves the writer in the middle of a chunk */
+	/* when following was stopped, the writer is in the middle of a chunk */
 	if (rc == -EBADMSG && is_stopped)
 		return CLI_DONE;
 	if (*printer_error(p))
@@ -70,7 +70,7 @@ static void cmd_print_offer(const char *name, void *arg)
 		search->best = name;
 }
 
-/* A typing error looks as if nothing had happened. */
+/* With a typing error in a glob it would look as if nothing had happened. */
 static void cmd_print_warn_of_globs(struct printer *p, const struct print_select *select)
 {
 	char clean[LAYOUT_TEXT], other[LAYOUT_TEXT];
@@ -149,7 +149,7 @@ static int cmd_print_all(const struct cli_args *args, struct printer *p,
 	return status;
 }
 
-/* Nobody reads on: that is no news to who closed the pipe. */
+/* Whoever closed the pipe knows that nobody reads on: no message. */
 static int tell_output(const char *path, int rc)
 {
 	if (rc == -EPIPE)
@@ -157,7 +157,7 @@ static int tell_output(const char *path, int rc)
 	return cli_error("%s: %s", output_name(path), strerror(-rc));
 }
 
-/* Damaged recordings give a whole output of what is whole in them. */
+/* Of damaged recordings the output has what is whole in them, and is complete itself. */
 static int print_to(const struct cli_args *args, struct print_options *options)
 {
 	const char *path = cli_text(args, "output");

@@ -45,7 +45,7 @@ static const struct cli_example examples[] = {
 
 /* ---- looking */
 
-/* Its words; of one that has none left, its name in brackets, as ps(1) does. */
+/* Its command line; its name in brackets, as ps(1) shows it, where it has none. */
 static char *cmd_ps_read_command(pid_t pid)
 {
 	char *text = process_command_line_of(pid);

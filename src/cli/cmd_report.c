@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft report: whose CPU time was it? */
+/* weft report: sums the samples of a recording by what they worked for. */
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
@@ -40,7 +40,7 @@ static int cmd_report_print(const struct cli_args *args, struct report *r)
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : CLI_DONE;
 }
 
-/* A damaged file is shown as far as it is whole, and is a failure all the same. */
+/* A damaged file is shown as far as it is whole; the exit status is a failure's. */
 static int cmd_report_verdict(const struct report *r)
 {
 	const struct facts *f = source_facts(r->source);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weft set: other settings of events while it is recorded. One question to the collector, by the
- * socket through which processes join it (weft/abi/rendezvous.h), whose path stands in the
- * session of the process.
+ * weft set: changes settings of events while a process is recorded. It asks the collector once,
+ * over the socket through which processes join it (weft/abi/rendezvous.h); the session of the
+ * process has the path.
  */
 #include "cli/frame/cli.h"
 #include "collector/process/carrier.h"

@@ -69,7 +69,7 @@ static json_t *cmd_summary_counted(const struct jfr_row *row)
 			 "count", json_number(row->count), "bytes", json_number(row->bytes));
 }
 
-/* One line: several files make several lines. */
+/* Each file makes one line. */
 static int cmd_summary_print_json(const char *path, const struct jfr_summary *s, const char *damage)
 {
 	json_t *events = json_array();

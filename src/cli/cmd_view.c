@@ -31,7 +31,7 @@ static int cmd_view_print(const struct cli_args *args, const struct view_run *v)
 	return rc ? cli_error("%s: %s", v->query->path, strerror(-rc)) : CLI_DONE;
 }
 
-/* A damaged file is shown as far as it is whole, and is a failure all the same. */
+/* A damaged file is shown as far as it is whole; the exit status is a failure's. */
 static int cmd_view_verdict(const struct view_run *v)
 {
 	const struct facts *f = source_facts(v->source);

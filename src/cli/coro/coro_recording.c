@@ -22,8 +22,8 @@
 struct piece {
 	uint64_t coroutine, begin_ns, end_ns, addr, tid;
 	uint32_t pid;
-	uint8_t is_run, is_first, is_last; /* from birth; until death */
-	char *label;                       /* asked for by --by label:KEY */
+	uint8_t is_run, is_first, is_last; /* first: from its birth; last: until its death */
+	char *label;                       /* of the key of --by label:KEY; NULL = none */
 	struct weft_ctp_context_prefix context;
 };
 
@@ -111,7 +111,7 @@ static int coro_recording_label_of(struct pieces *all, const struct weft_jfr_eve
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Its one frame: where it suspended. */
+/* The stack has one frame, the place where the coroutine suspended. */
 static int name_place(struct coro_names *names, const struct weft_jfr_event_view *e, uint64_t addr)
 {
 	const struct weft_jfr_node *frames =
@@ -163,7 +163,7 @@ static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_v
 	return 0;
 }
 
-/* Rows are differences: their sum is the count. */
+/* Each row has what was added since the last one. */
 static void take_counter(struct coro_report *r, const struct weft_jfr_event_view *e)
 {
 	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
@@ -200,7 +200,7 @@ static int coro_recording_compare(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-/* Of the coroutine whose pieces come now. */
+/* The coroutine whose pieces are being fed. */
 struct feeding {
 	struct coro_report *r;
 	struct coro_event last;

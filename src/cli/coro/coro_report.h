@@ -15,7 +15,7 @@ struct coro_report_show {
 	unsigned int by; /* tables that are wanted: 1 << enum coro_by */
 	uint64_t top;    /* rows of each; 0 = all */
 	int columns;     /* 0 = any */
-	int findings;    /* 0: one table alone */
+	int findings;    /* show them, too; 0: tables alone */
 };
 
 /* The groups that are not empty, in order: most time first. Returns @g's array. */

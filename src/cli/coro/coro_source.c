@@ -25,7 +25,7 @@ static int is_ctp(const char *path)
 	       magic == WEFT_CTP_MAGIC;
 }
 
-/* Keeps the path of a shared file of cTP, and ends there. */
+/* The first mapping of a shared file of cTP ends the search; its path is kept. */
 static int is_shared_file(void *arg, struct proc_map *map)
 {
 	char **found = arg;
@@ -38,7 +38,8 @@ static int is_shared_file(void *arg, struct proc_map *map)
 	return 1;
 }
 
-/* The errno of a process that cannot be looked at stays; 0: it writes to none. */
+/* The shared file that a process writes to, or NULL: then errno tells why it cannot be looked at,
+ * or is 0 when it writes to none. */
 static char *coro_source_file_of(pid_t pid)
 {
 	char *found = NULL;
@@ -115,7 +116,7 @@ static int uses_file(void *arg, pid_t pid)
 	return uses;
 }
 
-/* An engine that is there, or a process of those that wrote to it. */
+/* Has another process the file mapped, be it the engine or a program that writes to it? */
 static int is_in_use(const char *path)
 {
 	struct stat st;
@@ -218,7 +219,7 @@ const char *coro_state_text(uint8_t state)
 	return state < sizeof(texts) / sizeof(*texts) ? texts[state] : "unknown";
 }
 
-/* "trace=0123..."; nothing of zeros. The length. */
+/* "trace=0123...", "" of an id that is zero. Returns the length. */
 static size_t coro_source_put_id(const char *name, const uint8_t *bytes, size_t count, char *out)
 {
 	size_t used = (size_t)sprintf(out, "%s=", name);

@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_NS UINT64_C(2000000000) /* to end after a signal that was passed on */
-#define LOOK_MS 200                   /* at what no descriptor tells of */
+#define GRACE_NS                                                                                   \
+	UINT64_C(2000000000) /* for the program to end after a signal that was passed on           \
+			      */
+#define LOOK_MS 200          /* between looks at what no descriptor tells of */
 
 int coro_target_prepare(struct coro_target *t)
 {
@@ -64,7 +66,8 @@ static void coro_target_take_end(struct coro_target *t)
 	t->pid_fd = -1;
 }
 
-/* Ctrl-C comes from the terminal to the whole process group; one sent to us alone is handed on. */
+/* Ctrl-C comes from the terminal to the whole process group; a signal that kill(1) sent to us alone
+ * is handed on. */
 static void take_signal(struct coro_target *t, const struct signalfd_siginfo *info)
 {
 	int number = (int)info->ssi_signo;

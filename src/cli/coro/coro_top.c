@@ -37,7 +37,7 @@ static struct top_before *before_of(struct top *t, uint32_t station)
 	return &grown[station];
 }
 
-/* What a run or wait that goes on has had up to now is part of it. */
+/* What it did since the last look, up to now in a run or wait that goes on. */
 static void since_before(struct top *t, const struct coro_state *s, struct top_row *row)
 {
 	struct top_before *b = before_of(t, s->station);

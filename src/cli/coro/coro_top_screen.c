@@ -32,7 +32,7 @@ int top_screen(struct top *t, uint64_t refresh_ns)
 #define HEAD_LINES 4
 #define REFRESH_LEAST_MS 100
 
-/* of <term.h>, which has the name of a header of ours */
+/* ncurses declares it in <term.h>, a name that a header of ours has, too. */
 NCURSES_EXPORT(int) setupterm(const char *term, int fd, int *error);
 
 static volatile sig_atomic_t is_over;
@@ -187,7 +187,8 @@ static void loop(struct screen *s)
 		coro_top_screen_draw(s);
 		timeout(s->refresh_ms);
 		key = getch();
-		/* all that was typed, then one look; a terminal that is gone is the end */
+		/* All keys that were typed are taken before the next look. EIO: the terminal is
+		 * gone. */
 		if (key == ERR && errno == EIO)
 			is_over = 1;
 		timeout(0);

@@ -140,7 +140,8 @@ static int trace(const char *const value[])
 {
 	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
 			(char *)(uintptr_t)value[FLAG_CMD], NULL};
-	static struct export_job out; /* as long as the process lives: coro/engine/engine.h */
+	static struct export_job
+		out; /* must exist as long as the process lives: coro/engine/engine.h */
 	struct coro_engine_options o = {
 		.shm_path = value[FLAG_SHM],
 		.sock_path = value[FLAG_SOCK],

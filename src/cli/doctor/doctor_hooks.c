@@ -187,7 +187,7 @@ static void become_preloaded(const char *self, const char *library, int output)
 	char *const argv[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "doctor",
 			      (char *)(uintptr_t) "--list-hooks", NULL};
 
-	/* a recording that we happen to be in is not ours to fill */
+	/* weft doctor may itself be recorded: the child stays out of that recording */
 	unsetenv("WEFT_SOCKET");
 	unsetenv("WEFT_RECORD");
 	if (preload(library) || dup2(output, STDOUT_FILENO) < 0)

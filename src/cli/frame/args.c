@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options by getopt_long(3) from a verb's table. Every value is checked here and kept as text and
- * as number. Fallbacks are added behind, marked as not given, so that verbs ask in one way.
+ * as number. Fallbacks are added behind them, marked as not given.
  */
 #include "cli/frame/cli.h"
 

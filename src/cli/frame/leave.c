@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The default action is back (SA_RESETHAND), and takes effect when the handler has returned. */
+/* SA_RESETHAND has put the default action back; it ends the process when the handler returns. */
 static void leave_on_signal(int signo)
 {
 	output_abandon_all();

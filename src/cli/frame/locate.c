@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One list of places relative to the command's own directory; the first that is there wins. */
+/* Companions are searched in places relative to the command's own directory; the first one that is
+ * there is taken. */
 #include "cli/frame/locate.h"
 
 #include "base/cache_place.h"
@@ -104,7 +105,7 @@ static int is_preloadable(const char *path)
 	return !strpbrk(path, " \t\n:");
 }
 
-/* Renamed into its place, for others may start programs through it at the same time. */
+/* The link is renamed into its place, for others may start programs through it at the same time. */
 static int make_link(const char *from, const char *to)
 {
 	char fresh[PATH_MAX], old[PATH_MAX];
@@ -125,7 +126,7 @@ static int make_link(const char *from, const char *to)
 	return n;
 }
 
-/* @path, or if the loader would split that, a link to it. */
+/* Makes @path a link to it if the loader would split the path itself. */
 static int make_preloadable(char *path, size_t bytes)
 {
 	char library[PATH_MAX], cache[PATH_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding verbs in the list that main() hands over: by name, by group; what was meant, if none. */
+/* Finds verbs by name and by group in the list that main() hands over, or the name that was meant.
+ */
 #include "cli/frame/cli.h"
 
 #include "base/text/nearest.h"

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* As its type declares it, a member of an annotation. 0 or -errno. */
+/* How the type of an annotation declares a member. 0 or -errno. */
 static inline int metadata_member(const struct weft_jfr_annotation_view *a, const char *member,
 				  struct weft_jfr_field_view *f)
 {
