@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro report: what a trace, a recording or a shared file says of its coroutines. */
-#include "cli/coro/coro_recording.h"
 #include "cli/coro/coro_report.h"
 #include "cli/coro/coro_source.h"
 #include "cli/frame/cli.h"

@@ -99,27 +99,30 @@ static void rows_free(struct rows *rows)
 
 /* ---- telling */
 
-static void state_text(const struct row *r, char *out, size_t room)
+/* Is another process part of the state? Then *pid is it. */
+static int has_other_pid(const struct row *r, int *pid)
 {
 	const struct weft_session_header *h = &r->carrier.header;
 
-	switch (r->state) {
-	case CARRIER_RECORDED:
-		snprintf(out, room, "recorded by %d", (int)h->collector_pid);
-		break;
-	case CARRIER_FORKED:
-		snprintf(out, room, "forked from %d", (int)h->pid);
-		break;
-	case CARRIER_OVER:
-		snprintf(out, room, "recording over");
-		break;
-	case CARRIER_LEFT:
-		snprintf(out, room, "left by %d", (int)h->collector_pid);
-		break;
-	default:
-		snprintf(out, room, "%s", carrier_state_text(r->state));
-		break;
-	}
+	*pid = r->state == CARRIER_FORKED ? h->pid : h->collector_pid;
+	return r->state == CARRIER_RECORDED || r->state == CARRIER_LEFT ||
+	       r->state == CARRIER_FORKED;
+}
+
+static void state_text(const struct row *r, char *out, size_t room)
+{
+	static const char *const words[] = {[CARRIER_RECORDED] = "recorded by",
+					    [CARRIER_FORKED] = "forked from",
+					    [CARRIER_OVER] = "recording over",
+					    [CARRIER_LEFT] = "left by",
+					    [CARRIER_UNKNOWN] = NULL};
+	const char *word = words[r->state] ? words[r->state] : carrier_state_text(r->state);
+	int pid;
+
+	if (has_other_pid(r, &pid))
+		snprintf(out, room, "%s %d", word, pid);
+	else
+		snprintf(out, room, "%s", word);
 }
 
 static void version_text(const struct row *r, char *out, size_t room)
@@ -154,22 +157,15 @@ static void cmd_ps_print_people(const struct rows *rows)
 			rows->hidden, rows->hidden == 1 ? "process" : "processes");
 }
 
-static json_t *other_pid(const struct row *r)
-{
-	const struct weft_session_header *h = &r->carrier.header;
-
-	if (r->state == CARRIER_RECORDED || r->state == CARRIER_LEFT)
-		return json_integer(h->collector_pid);
-	return r->state == CARRIER_FORKED ? json_integer(h->pid) : json_null();
-}
-
 static json_t *cmd_ps_row_value(const struct row *r)
 {
 	char version[32];
+	int pid;
 
 	version_text(r, version, sizeof(version));
 	return json_pack("{s:i, s:s, s:o, s:i, s:s, s:s, s:o}", "pid", (int)r->carrier.pid, "state",
-			 carrier_state_text(r->state), "other_pid", other_pid(r), "threads",
+			 carrier_state_text(r->state), "other_pid",
+			 has_other_pid(r, &pid) ? json_integer(pid) : json_null(), "threads",
 			 (int)r->threads, "version", version, "by",
 			 carrier_way_text(r->carrier.way), "command", json_text(r->command));
 }

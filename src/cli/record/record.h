@@ -45,10 +45,10 @@ int record_prepare(struct record *r);
 int record_wait(struct record *r);
 
 /* The parts of it, for programs that are not ours (record_attached.c). */
-void record_show_progress(struct record *r);
-void record_show_warnings(struct record *r);
-int record_pause_ms(const struct record *r); /* for poll(2): to the end of --duration, or -1 */
-void record_finish(struct record *r);        /* the file, and what is told of it */
+enum record_event { RECORD_SIGNAL = 1 << 0, RECORD_TICK = 1 << 1, RECORD_END = 1 << 2 };
+/* Waits until something is there, and shows warnings and progress at each tick. What is there. */
+unsigned int record_poll(struct record *r);
+void record_finish(struct record *r); /* the file, and what is told of it */
 void record_close_fds(const struct record *r);
 int record_is_time_to_look(struct record *r); /* for @unrecorded: at first, then once a second */
 

@@ -9,7 +9,6 @@
 #include "collector/process/clock.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,21 +88,12 @@ static void look_for_unrecorded(struct record *r, const struct attached *a)
 
 static void record_attached_wait_for_something(struct record *r, const struct attached *a)
 {
-	struct pollfd fd[] = {
-		{.fd = r->signal_fd, .events = POLLIN},
-		{.fd = r->timer_fd, .events = POLLIN},
-	};
-	uint64_t ticks;
+	unsigned int events = record_poll(r);
 
-	if (poll(fd, 2, record_pause_ms(r)) < 0)
-		return;
-	if (fd[0].revents)
+	if (events & RECORD_SIGNAL)
 		record_attached_take_signals(r);
-	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
-		record_show_warnings(r);
-		record_show_progress(r);
+	if (events & RECORD_TICK)
 		look_for_unrecorded(r, a);
-	}
 }
 
 static int record_attached_is_over(const struct record *r)

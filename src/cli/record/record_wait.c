@@ -100,7 +100,7 @@ static void record_wait_take_signals(struct record *r)
 
 /* ---- the line of progress */
 
-void record_show_progress(struct record *r)
+static void show_progress(struct record *r)
 {
 	struct collector_progress now;
 	char size[32];
@@ -127,7 +127,7 @@ static void remove_progress(struct record *r)
 	r->line_shown = 0;
 }
 
-void record_show_warnings(struct record *r)
+static void show_warnings(struct record *r)
 {
 	char text[1024];
 
@@ -145,7 +145,7 @@ void record_finish(struct record *r)
 	int rc = collector_finish(r->collector, &result);
 
 	remove_progress(r);
-	record_show_warnings(r);
+	show_warnings(r);
 	r->finished = 1;
 	if (record_tell(r, &result, rc))
 		r->failed = 1;
@@ -176,7 +176,8 @@ static int is_time_to_leave(const struct record *r)
 	       (r->ended || r->interrupts >= 2 || (r->leave_ns && clock_mono_ns() >= r->leave_ns));
 }
 
-int record_pause_ms(const struct record *r)
+/* For poll(2): to the end of --duration, or -1. */
+static int pause_ms(const struct record *r)
 {
 	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->options->duration_ns;
 
@@ -196,26 +197,35 @@ int record_is_time_to_look(struct record *r)
 	return 1;
 }
 
-static void record_wait_for_something(struct record *r)
+unsigned int record_poll(struct record *r)
 {
 	struct pollfd fd[] = {
 		{.fd = r->signal_fd, .events = POLLIN},
 		{.fd = r->timer_fd, .events = POLLIN},
 		{.fd = r->ended ? -1 : r->pid_fd, .events = POLLIN},
 	};
+	unsigned int events = 0;
 	uint64_t ticks;
 
-	if (poll(fd, 3, record_pause_ms(r)) < 0)
-		return;
-	if (fd[0].revents)
-		record_wait_take_signals(r);
+	if (poll(fd, 3, pause_ms(r)) < 0)
+		return 0;
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
-		record_show_warnings(r);
-		record_show_progress(r);
-		if (record_is_time_to_look(r))
-			unrecorded_look(&r->unrecorded, r->pid);
+		show_warnings(r);
+		show_progress(r);
+		events = RECORD_TICK;
 	}
-	if (fd[2].revents || r->pid_fd < 0)
+	return events | (fd[0].revents ? RECORD_SIGNAL : 0) | (fd[2].revents ? RECORD_END : 0);
+}
+
+static void record_wait_for_something(struct record *r)
+{
+	unsigned int events = record_poll(r);
+
+	if (events & RECORD_SIGNAL)
+		record_wait_take_signals(r);
+	if (events & RECORD_TICK && record_is_time_to_look(r))
+		unrecorded_look(&r->unrecorded, r->pid);
+	if (events & RECORD_END || r->pid_fd < 0)
 		record_wait_take_end(r);
 }
 
