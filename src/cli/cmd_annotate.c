@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft annotate: which lines of a function was it? */
+/* weft annotate: which lines of a function the time went to. */
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
@@ -83,7 +83,8 @@ static int several_functions(const struct annotate *a, const char *wanted)
 	return CLI_FAILED;
 }
 
-/* --where module=M selects samples with M anywhere on the stack; here it names the function's. */
+/* --where module=M selects samples that have M anywhere on the stack; here the function itself must
+ * be in M. */
 static int cmd_annotate_in_module(const struct annotate *a, const struct annotate_place *f)
 {
 	const struct model *m = source_model(a->source);
@@ -113,8 +114,8 @@ static int cmd_annotate_print(const struct cli_args *args, const struct annotate
 	errno = 0;
 	rc = cli_flag(args, "json") ? annotate_json(a, &a->functions.item[0], view, stdout)
 				    : annotate_text(a, &a->functions.item[0], view, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	if (rc == -ENOENT)
 		return cli_error(
 			"%s: no %s of '%s' to show", a->path,
@@ -133,8 +134,7 @@ static int annotate(const struct cli_args *args, const struct annotate_query *q,
 	if (rc)
 		return recording_refuse(args, q->path, rc);
 	facts = source_facts(a->source);
-	for (size_t i = 0; i < a->where_count; i++)
-		recording_warn(a->path, &a->wheres[i].key, source_model(a->source));
+	recording_warn(a->path, source_model(a->source), NULL, 0, a->wheres, a->where_count);
 	keep_module(a);
 	if (a->functions.count == 0)
 		status = unknown_function(a, q->function);
@@ -173,23 +173,13 @@ static const struct cli_option options[] = {
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	RECORDING_OPTION_NO_INLINES,
-	{.name = "source-dir",
-	 .letter = 's',
-	 .kind = CLI_FILE,
-	 .flags = CLI_MANY,
-	 .argument = "DIR",
+	{"source-dir", 's', CLI_FILE, CLI_MANY, "DIR",
 	 .help = "Look for source files below this directory, too"},
-	{.name = "path",
-	 .kind = CLI_TEXT,
-	 .flags = CLI_MANY,
-	 .argument = "OLD=NEW",
+	{"path", 0, CLI_TEXT, CLI_MANY, "OLD=NEW",
 	 .help = "Paths of sources and programs that begin with OLD are at NEW"},
-	{.name = "disassemble",
-	 .letter = 'd',
-	 .kind = CLI_FLAG,
-	 .help = "Show instructions, where the source is there, too"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = NULL},
+	{"disassemble", 'd', CLI_FLAG, .help = "Show instructions, where the source is there, too"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -206,15 +196,14 @@ const struct cli_command cmd_annotate = {
 	.operands = "FUNCTION [FILE]",
 	.operands_min = 1,
 	.operands_max = 2,
-	.description =
-		"Shows the source of a function of a .jfr file (default: " RECORDING_FILE
-		") with the weight of each line: self, what ran there; total, with what was called "
-		"or inlined there. Where there is no source, its instructions, if the file that "
-		"ran is still there.\n"
-		"\n"
-		"FUNCTION is a name as weft report shows it, or the same without arguments, or its "
-		"last part, or a pattern with *. Exits 1 when no function or several match, or "
-		"there is nothing to show them by.",
+	.description = "Shows the source of a function of a .jfr file (default: " RECORDING_FILE
+		       ") with the weight of each line: self, what ran there; total, with what was "
+		       "called or inlined there. Where there is no source, its instructions, if "
+		       "the file that ran is still there.\n"
+		       "\n"
+		       "FUNCTION is a name as weft report shows it, or the same without arguments, "
+		       "or its last part, or a pattern with *. Exits 1 when no function or several "
+		       "match, or there is nothing to show them by.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -14,38 +14,29 @@
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define VALUE_COLUMN 26 /* where values begin, behind states and titles */
 
-static const char *const state_words[] = {
-	[CHECK_OK] = "ok",
-	[CHECK_INFO] = "info",
-	[CHECK_WARNING] = "warning",
-	[CHECK_BAD] = "bad",
+static const struct {
+	const char *word;
+	enum term_colour colour;
+} states[] = {
+	[CHECK_OK] = {"ok", TERM_GREEN},
+	[CHECK_INFO] = {"info", TERM_DIM},
+	[CHECK_WARNING] = {"warning", TERM_YELLOW},
+	[CHECK_BAD] = {"bad", TERM_RED},
 };
 
-static const enum term_colour state_colours[] = {
-	[CHECK_OK] = TERM_GREEN,
-	[CHECK_INFO] = TERM_DIM,
-	[CHECK_WARNING] = TERM_YELLOW,
-	[CHECK_BAD] = TERM_RED,
-};
-
-static const char *const kind_words[] = {
-	[ELF_IS_PROGRAM] = "program for a fixed address",
-	[ELF_IS_PIE] = "program",
-	[ELF_IS_STATIC] = "static program for a fixed address",
-	[ELF_IS_STATIC_PIE] = "static program",
-	[ELF_IS_LIBRARY] = "library",
-};
-
-static const char *const kind_keys[] = {
-	[ELF_IS_PROGRAM] = "program", [ELF_IS_PIE] = "pie",
-	[ELF_IS_STATIC] = "static",   [ELF_IS_STATIC_PIE] = "static-pie",
-	[ELF_IS_LIBRARY] = "library",
+static const struct {
+	const char *words, *key;
+} kinds[] = {
+	[ELF_IS_PROGRAM] = {"program for a fixed address", "program"},
+	[ELF_IS_PIE] = {"program", "pie"},
+	[ELF_IS_STATIC] = {"static program for a fixed address", "static"},
+	[ELF_IS_STATIC_PIE] = {"static program", "static-pie"},
+	[ELF_IS_LIBRARY] = {"library", "library"},
 };
 
 static const char *machine_word(const struct elf_check *c)
@@ -61,7 +52,7 @@ static int is_published(const struct elf_check *c)
 	return 0;
 }
 
-/* Why there is nothing to judge: it may be elsewhere, or not to be seen any more. */
+/* Why there is nothing to judge: what is published may be in another file, or stripped. */
 static const char *why_nothing(const struct elf_check *c)
 {
 	for (int i = 0; i < FACT_NAMES; i++)
@@ -114,7 +105,7 @@ static int cmd_check_file(const char *path, struct elf_check *out)
 	char name[NAME_MAX + 1];
 	int fd, err;
 
-	/* Not blocked by what only looks like a file: a FIFO waits for its writer. */
+	/* O_NONBLOCK: opening a FIFO would wait for its writer. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
@@ -154,7 +145,7 @@ static void print_verdict_line(const struct elf_check *c)
 
 static void cmd_check_print_people(const char *path, const struct elf_check *c)
 {
-	printf("%s: %s, %s\n", path, kind_words[c->facts.kind], machine_word(c));
+	printf("%s: %s, %s\n", path, kinds[c->facts.kind].words, machine_word(c));
 	for (int i = 0; i < CHECK_ABIS; i++) {
 		const struct check_verdict *v = &c->verdicts[i];
 
@@ -162,10 +153,9 @@ static void cmd_check_print_people(const char *path, const struct elf_check *c)
 			continue;
 		printf("\n%s%s%s\n", term_colour(stdout, TERM_BOLD), check_abi_titles[i],
 		       term_colour(stdout, TERM_PLAIN));
-		for (int j = 0; j < v->count; j++)
-			term_finding(state_colours[v->findings[j].state],
-				     state_words[v->findings[j].state], v->findings[j].title,
-				     VALUE_COLUMN, v->findings[j].value, v->findings[j].mend);
+		for (const struct check_finding *f = v->findings; f < v->findings + v->count; f++)
+			term_finding(states[f->state].colour, states[f->state].word, f->title,
+				     VALUE_COLUMN, f->value, f->mend);
 	}
 	print_verdict_line(c);
 }
@@ -181,7 +171,7 @@ static json_t *json_verdict(const struct check_verdict *v)
 
 		json_array_append_new(findings,
 				      json_pack("{s:s, s:s, s:o, s:o}", "key", f->key, "state",
-						state_words[f->state], "value", json_text(f->value),
+						states[f->state].word, "value", json_text(f->value),
 						"mend", json_text(f->mend)));
 	}
 	return json_pack("{s:b, s:o, s:o}", "published", v->is_published, "ok",
@@ -200,7 +190,7 @@ static json_t *json_file(const char *path, const struct elf_check *c, int err)
 		return object;
 	}
 	json_object_set_new(object, "machine", json_text(machine_word(c)));
-	json_object_set_new(object, "kind", json_text(kind_keys[c->facts.kind]));
+	json_object_set_new(object, "kind", json_text(kinds[c->facts.kind].key));
 	if (!is_published(c))
 		json_object_set_new(object, "note", json_text(why_nothing(c)));
 	abis = json_object();
@@ -208,13 +198,6 @@ static json_t *json_file(const char *path, const struct elf_check *c, int err)
 		json_object_set_new(abis, check_abi_keys[i], json_verdict(&c->verdicts[i]));
 	json_object_set_new(object, "abis", abis);
 	return object;
-}
-
-static int cmd_check_print_json(json_t *files, int passed)
-{
-	json_t *object = json_pack("{s:b, s:o}", "ok", passed, "files", files);
-
-	return cli_written(json_emit(object, stdout, JSON_INDENT(2)));
 }
 
 static int run(const struct cli_args *args)
@@ -242,14 +225,15 @@ static int run(const struct cli_args *args)
 			putchar('\n');
 		cmd_check_print_people(path, &check);
 	}
-	if (files && cmd_check_print_json(files, passed))
+	if (files && cli_written(json_emit(json_pack("{s:b, s:o}", "ok", passed, "files", files),
+					   stdout, JSON_INDENT(2))))
 		return CLI_FAILED;
 	return passed ? CLI_DONE : CLI_FAILED;
 }
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{0},
 };
 
 static const struct cli_example examples[] = {

@@ -24,18 +24,18 @@
 #include <unistd.h>
 
 static const struct cli_option options[] = {
-	{"socket", 0, CLI_FILE, 0, "PATH", "Listen there", NULL, NULL},
-	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE", NULL, NULL},
-	{"root", 0, CLI_COUNT, 0, "PID", "The program that began us", NULL, NULL},
+	{"socket", 0, CLI_FILE, 0, "PATH", .help = "Listen there"},
+	{"output", 'o', CLI_FILE, 0, "FILE", .help = "Write the recording to FILE"},
+	{"root", 0, CLI_COUNT, 0, "PID", .help = "The program that began us"},
 	ENGINE_OPTIONS,
-	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW", "How stacks are taken", "auto",
-	 collector_stack_modes},
-	{"inline-context", 0, CLI_FLAG, 0, NULL, "Ids and tags in each sample", NULL, NULL},
-	{"no-children", 0, CLI_FLAG, 0, NULL, "Record the program alone", NULL, NULL},
+	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW", .help = "How stacks are taken",
+	 .fallback = "auto", .choices = collector_stack_modes},
+	{"inline-context", 0, CLI_FLAG, .help = "Ids and tags in each sample"},
+	{"no-children", 0, CLI_FLAG, .help = "Record the program alone"},
 	{0},
 };
 
-/* Until the program has said that it exits, or has ended without a word. */
+/* Waits until the program has said that it exits, or has ended without saying so. */
 static void wait_for_root(const struct collector *c, pid_t root)
 {
 	struct pollfd fd[] = {

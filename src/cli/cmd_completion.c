@@ -24,7 +24,7 @@ static void each_command(void (*visit)(const struct cli_command *command))
 			visit(cli_commands[i]);
 }
 
-/* The first words of verbs, each once. */
+/* Is it the first of the verbs that begin with this word? */
 static int is_first_of_its_word(size_t index)
 {
 	size_t bytes = cli_group_bytes(cli_commands[index]);
@@ -75,7 +75,7 @@ static void cmd_completion_put_choices(const struct cli_option *option)
 		printf("%s%s", choice == option->choices ? "" : " ", *choice);
 }
 
-/* In single quotes: the shells' way to write one. */
+/* In single quotes; a quote within is written as shells want it. */
 static void put_quoted(const char *text)
 {
 	putchar('\'');
@@ -156,7 +156,7 @@ static void put_bash(void)
 {
 	puts("# bash completion of weft: made from the tables of the command");
 	fputs(bash_helper, stdout);
-	/* "--by=s" comes as three words */
+	/* bash splits "--by=s" into three words */
 	puts("_weft()\n{\n"
 	     "\tlocal word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} options= second=\n"
 	     "\tlocal words=1 first=$verb\n"
@@ -210,7 +210,7 @@ static void zsh_verb(const struct cli_command *command)
 		 cli_group_bytes(command) ? "A group of verbs" : command->summary);
 }
 
-/* The second word becomes part of the first. */
+/* In $words both words of a verb are joined into one. */
 static void zsh_group(const struct cli_command *group)
 {
 	int bytes = (int)cli_group_bytes(group);
@@ -307,7 +307,7 @@ static void put_zsh(void)
 
 /* ---- fish */
 
-/* The condition that the words of a verb stand there. */
+/* Begins a rule that holds once the words of the verb were typed. */
 static void fish_seen(const struct cli_command *command)
 {
 	printf("complete -c weft -n '__fish_seen_subcommand_from %.*s", first_word_bytes(command),

@@ -7,7 +7,6 @@
 #include "cli/frame/term.h"
 #include "export/export.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define BY_MAX 16
@@ -32,14 +31,11 @@ static void cmd_convert_bind(const char *path, struct export_job *x)
 {
 	struct model *m = source_model(x->source);
 
-	for (size_t i = 0; i < x->by_count; i++) {
+	for (size_t i = 0; i < x->by_count; i++)
 		key_bind(&x->by[i], m);
-		recording_warn(path, &x->by[i], m);
-	}
-	for (size_t i = 0; i < x->where_count; i++) {
+	for (size_t i = 0; i < x->where_count; i++)
 		where_bind(&x->wheres[i], m);
-		recording_warn(path, &x->wheres[i].key, m);
-	}
+	recording_warn(path, m, x->by, x->by_count, x->wheres, x->where_count);
 }
 
 static int convert(const struct cli_args *args, struct export_job *x)
@@ -52,8 +48,7 @@ static int convert(const struct cli_args *args, struct export_job *x)
 	cmd_convert_bind(path, x);
 	rc = export_samples(x, to);
 	if (rc)
-		status = cli_error("%s: %s", to && strcmp(to, "-") ? to : "standard output",
-				   strerror(-rc));
+		status = cli_error("%s: %s", output_name(to), strerror(-rc));
 	else if (*source_facts(x->source)->damage)
 		status = cli_error("%s: %s; converted is what is whole", path,
 				   source_facts(x->source)->damage);
@@ -64,18 +59,17 @@ static int convert(const struct cli_args *args, struct export_job *x)
 	return status;
 }
 
-/* What must be known before anything is read. */
+/* Refuses what can be refused before anything is read. */
 static int cmd_convert_check(const struct cli_args *args, struct export_job *x)
 {
 	const char *to = cli_text(args, "output");
-	int is_standard = !to || strcmp(to, "-") == 0;
 
 	if (!cli_given(args, "to"))
 		return cli_usage("missing --to FORMAT");
 	x->format = exporter_find(cli_text(args, "to"));
-	if (x->format->flags & EXPORT_BINARY && is_standard && term_is(stdout))
+	if (x->format->flags & EXPORT_BINARY && is_standard_output(to) && term_is(stdout))
 		return cli_usage("%s is binary: give -o FILE, or redirect it", x->format->name);
-	if (!is_standard && would_overwrite(cli_operand(args, 0), to))
+	if (!is_standard_output(to) && would_overwrite(cli_operand(args, 0), to))
 		return cli_usage("%s: is the recording itself: name another file", to);
 	return CLI_DONE;
 }
@@ -106,31 +100,18 @@ static const char *const formats[] = {
 };
 
 static const struct cli_option options[] = {
-	{.name = "to",
-	 .letter = 't',
-	 .kind = CLI_CHOICE,
-	 .choices = formats,
-	 .argument = "FORMAT",
-	 .help = "The format to write"},
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "OUT",
+	{"to", 't', CLI_CHOICE, 0, "FORMAT", .help = "The format to write", .choices = formats},
+	{"output", 'o', CLI_FILE, 0, "OUT",
 	 .help = "Write this file, whole or not at all; - or none: standard output"},
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "KEY,...",
+	{"by", 'b', CLI_TEXT, CLI_LIST, "KEY,...",
 	 .help = "Put span, root, trace, thread, process, state, tag:NAME or label:KEY before the "
 		 "stacks (pprof: only these labels)"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	RECORDING_OPTION_NO_INLINES,
-	{.name = "lines",
-	 .kind = CLI_FLAG,
+	{"lines", 0, CLI_FLAG,
 	 .help = "Frames of collapsed are \"function file.c:42\" (pprof always has lines)"},
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {

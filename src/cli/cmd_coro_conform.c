@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft coro conform: does a probe keep to cTP? By the file that it wrote. */
+/* weft coro conform: judges by the file that a probe wrote whether it keeps to cTP. */
 #include "cli/coro/coro_json.h"
 #include "cli/frame/cli.h"
 #include "coro/look/conform.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
 	{0},
 };
 
@@ -103,7 +103,7 @@ static int run(const struct cli_args *args)
 		printed = end_json(&j, &sums);
 	coro_shm_close(&shm);
 	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
+		return cli_written(printed);
 	if (rc)
 		return cli_error("%s: the file was cut short while it was read", path);
 	return sums.broken ? CLI_FAILED : CLI_DONE;
@@ -115,14 +115,13 @@ const struct cli_command cmd_coro_conform = {
 	.operands = "SHM",
 	.operands_min = 1,
 	.operands_max = 1,
-	.description =
-		"Looks at a shared file (weft coro run --keep leaves it) for what no probe may "
-		"write: header, size, dialect, parity and order of slots, times that go back, "
-		"reserved bytes, states, totals that do not fit the events. Best while the "
-		"program is at rest, or over.\n"
-		"\n"
-		"Exit: 0 when it conforms, 1 when it does not or cannot be read, 2 for wrong "
-		"usage.",
+	.description = "Looks at a shared file (weft coro run --keep leaves it) for what no probe "
+		       "may write: header, size, dialect, parity and order of slots, times that go "
+		       "back, reserved bytes, states, totals that do not fit the events. Best "
+		       "while the program is at rest, or over.\n"
+		       "\n"
+		       "Exit: 0 when it conforms, 1 when it does not or cannot be read, 2 for "
+		       "wrong usage.",
 	.options = options,
 	.examples = examples,
 	.run = run,

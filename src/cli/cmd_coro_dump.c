@@ -10,18 +10,16 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct cli_option options[] = {
-	{"output", 'o', CLI_FILE, 0, "FILE", "Write the trace to FILE; - is standard output", "-",
-	 NULL},
-	{"replace", 0, CLI_FLAG, 0, NULL, "Replace a FILE that is there", NULL, NULL},
-	{"extended", 0, CLI_FLAG, 0, NULL,
-	 "Tell more of each event: pid, station, birth, death, context, payload", NULL, NULL},
-	{"stats", 0, CLI_FILE, 0, "FILE", "Write the statistics to FILE, as JSON", NULL, NULL},
-	{"json", 0, CLI_FLAG, 0, NULL, "Print the statistics on standard error as JSON", NULL,
-	 NULL},
+	{"output", 'o', CLI_FILE, 0, "FILE",
+	 .help = "Write the trace to FILE; - is standard output", .fallback = "-"},
+	{"replace", 0, CLI_FLAG, .help = "Replace a FILE that is there"},
+	{"extended", 0, CLI_FLAG,
+	 .help = "Tell more of each event: pid, station, birth, death, context, payload"},
+	{"stats", 0, CLI_FILE, 0, "FILE", .help = "Write the statistics to FILE, as JSON"},
+	{"json", 0, CLI_FLAG, .help = "Print the statistics on standard error as JSON"},
 	{0},
 };
 

@@ -2,43 +2,34 @@
 /* weft coro export: a coroutine trace in another program's format. */
 #include "cli/frame/cli.h"
 
+#include "base/atomic.h"
 #include "cli/coro/coro_format.h"
-#include "cli/coro/coro_left.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/term.h"
-#include "coro/engine/trace.h"
+#include "collector/process/clock.h"
+#include "coro/engine/harvest.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct job {
 	struct export_job out;
 	const char *input;
-	char *made;            /* the output's name, where it was not given */
-	struct coro_input *in; /* JSON lines; else */
-	struct coro_left left; /* a shared file */
-	int is_shared;
+	char *made;             /* the output's name, where it was not given */
+	struct coro_input *in;  /* JSON lines; NULL: a shared file */
+	struct coro_shm shm;    /* the shared file, while it is read */
+	struct coro_batch left; /* its events, by time */
 	struct coro_books books;
 };
 
-/* What a message is about. */
-static const char *cmd_coro_export_place(const struct job *job)
-{
-	const char *path = job->out.sink.path;
-
-	return path && strcmp(path, "-") != 0 ? path : "standard output";
-}
-
 static int sink_error(const struct job *job, int rc)
 {
-	return cli_error("%s: %s", cmd_coro_export_place(job),
+	return cli_error("%s: %s", output_name(job->out.sink.path),
 			 *job->out.why ? job->out.why : strerror(-rc));
 }
 
-/* INPUT less its extension, with the format's. */
+/* INPUT with the extension of the format instead of its own. */
 static int cmd_coro_export_make_name(struct job *job)
 {
 	const char *slash = strrchr(job->input, '/'), *dot = strrchr(job->input, '.');
@@ -55,11 +46,6 @@ static int cmd_coro_export_make_name(struct job *job)
 	return CLI_DONE;
 }
 
-static int is_standard(const char *path)
-{
-	return !path || !strcmp(path, "-");
-}
-
 /* A file that is there is replaced when it was named, not when its name was made here. */
 static int cmd_coro_export_read_place(const struct cli_args *args, struct job *job)
 {
@@ -73,20 +59,13 @@ static int cmd_coro_export_read_place(const struct cli_args *args, struct job *j
 		if (status)
 			return status;
 	}
-	if (!is_standard(o->path) && would_overwrite(job->input, o->path))
+	if (!is_standard_output(o->path) && would_overwrite(job->input, o->path))
 		return cli_usage("%s: is the trace itself: name another file", o->path);
-	if (is_standard(o->path) && term_is(stdout) && job->out.format->flags & EXPORT_BINARY)
+	if (is_standard_output(o->path) && term_is(stdout) &&
+	    job->out.format->flags & EXPORT_BINARY)
 		return cli_usage("%s is binary: give -o FILE, or redirect it",
 				 job->out.format->name);
 	return CLI_DONE;
-}
-
-static uint64_t cmd_coro_export_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static int cmd_coro_export_read_options(const struct cli_args *args, struct job *job)
@@ -101,29 +80,83 @@ static int cmd_coro_export_read_options(const struct cli_args *args, struct job 
 	job->out.longest = (uint32_t)cli_number(args, "longest");
 	o->extended = cli_flag(args, "extended");
 	if (cli_flag(args, "this-boot")) {
-		o->mono_ns = cmd_coro_export_clock_ns(CLOCK_MONOTONIC);
-		o->real_ns = cmd_coro_export_clock_ns(CLOCK_REALTIME);
-		o->boot_ns = cmd_coro_export_clock_ns(CLOCK_BOOTTIME);
+		o->mono_ns = clock_mono_ns();
+		o->real_ns = clock_ns(CLOCK_REALTIME);
+		o->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	}
 	return cmd_coro_export_read_place(args, job);
 }
 
-/* A shared file, or else JSON lines. */
+/* ---- a shared file, left over or in use: the last eight events of each station */
+
+/* The clocks of its engine, which were read together; 0 = not known. */
+static int read_clocks(void *arg)
+{
+	struct job *job = arg;
+	const struct weft_ctp_header *h = job->shm.header;
+	struct coro_sink *o = &job->out.sink;
+	uint64_t mono_ns = load_relaxed(&h->mono_ns);
+
+	if (mono_ns) {
+		o->mono_ns = mono_ns;
+		o->real_ns = load_relaxed(&h->real_ns);
+		o->boot_ns = load_relaxed(&h->boot_ns);
+	}
+	return 0;
+}
+
+/* A coroutine's times never go back, so its events stay in order. */
+static int left_by_time(const void *left, const void *right)
+{
+	const struct coro_event *a = left, *b = right;
+
+	if (a->ts != b->ts)
+		return a->ts < b->ts ? -1 : 1;
+	if (a->station != b->station)
+		return a->station < b->station ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+static int take_left(struct job *job)
+{
+	struct coro_harvest *harvest;
+	int rc = coro_harvest_new(&harvest, &job->shm);
+	int64_t taken;
+
+	if (rc)
+		return rc;
+	taken = coro_harvest_take(harvest, CORO_SWEEP_ALL, &job->left);
+	rc = taken < 0 ? (int)taken : coro_harvest_books(harvest, &job->books);
+	coro_harvest_free(harvest);
+	if (!rc && job->left.count)
+		qsort(job->left.events, job->left.count, sizeof(*job->left.events), left_by_time);
+	return rc;
+}
+
+/* 0; -EBADMSG: it is no such file; -errno. Nothing is written to it. */
+static int read_left(struct job *job)
+{
+	int rc = coro_shm_open(&job->shm, job->input, 0);
+
+	if (rc)
+		return rc;
+	rc = take_left(job);
+	if (!rc && job->shm.is_extended)
+		rc = coro_shm_guard(&job->shm, read_clocks, job);
+	coro_shm_close(&job->shm);
+	return rc;
+}
+
+/* ---- copying */
+
+/* Opens a shared file, or what is none as JSON lines. */
 static int open_input(struct job *job)
 {
-	int rc = is_standard(job->input) ? -EBADMSG : coro_left_read(&job->left, job->input);
+	int rc = strcmp(job->input, "-") == 0 ? -EBADMSG : read_left(job);
 
-	job->is_shared = !rc;
 	if (rc == -EBADMSG)
 		rc = coro_input_open(&job->in, job->input);
-	if (rc)
-		return cli_error("%s: %s", job->input, strerror(-rc));
-	if (job->is_shared && job->left.mono_ns) {
-		job->out.sink.mono_ns = job->left.mono_ns;
-		job->out.sink.real_ns = job->left.real_ns;
-		job->out.sink.boot_ns = job->left.boot_ns;
-	}
-	return CLI_DONE;
+	return rc ? cli_error("%s: %s", job->input, strerror(-rc)) : CLI_DONE;
 }
 
 static int cmd_coro_export_open_sink(struct job *job)
@@ -133,7 +166,7 @@ static int cmd_coro_export_open_sink(struct job *job)
 
 	if (rc == -EEXIST)
 		return cli_error("%s: is there already: give -o or --replace to have it replaced",
-				 cmd_coro_export_place(job));
+				 output_name(job->out.sink.path));
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
 
@@ -144,11 +177,10 @@ static int copy_shared(struct job *job)
 
 	for (size_t i = 0; !rc && i < job->left.count; i++)
 		rc = sink->ops->put(sink, &job->left.events[i]);
-	job->books = job->left.books;
 	return rc ? sink_error(job, rc) : CLI_DONE;
 }
 
-/* All events. *damage: 1 when the trace ends in something that is none. */
+/* Copies all events. *damage is 1 when the trace ends in something that is no event. */
 static int cmd_coro_export_copy(struct job *job, int *damage)
 {
 	struct coro_sink *sink = &job->out.sink;
@@ -179,12 +211,13 @@ static int export_all(struct job *job)
 	struct coro_sink *sink = &job->out.sink;
 	int damage = 0, status, rc;
 
-	status = job->is_shared ? copy_shared(job) : cmd_coro_export_copy(job, &damage);
+	status = job->in ? cmd_coro_export_copy(job, &damage) : copy_shared(job);
 	if (status && (!damage || job->out.format->flags & EXPORT_FOR_SERVER))
 		return status;
 	rc = sink->ops->finish(sink, &job->books);
 	if (rc == -EEXIST)
-		return cli_error("%s: came to be meanwhile: it stays", cmd_coro_export_place(job));
+		return cli_error("%s: came to be meanwhile: it stays",
+				 output_name(job->out.sink.path));
 	return rc ? sink_error(job, rc) : status;
 }
 
@@ -203,43 +236,28 @@ static int run(const struct cli_args *args)
 		job.out.sink.ops->close(&job.out.sink);
 	}
 	coro_input_close(job.in);
-	coro_left_free(&job.left);
+	coro_batch_free(&job.left);
 	free(job.made);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{.name = "to",
-	 .letter = 't',
-	 .kind = CLI_CHOICE,
-	 .flags = CLI_MORE,
-	 .choices = coro_format_names,
-	 .argument = "FORMAT",
-	 .help = "The format to write; else by the extension of OUT"},
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "OUT",
+	{"to", 't', CLI_CHOICE, CLI_MORE, "FORMAT",
+	 .help = "The format to write; else by the extension of OUT", .choices = coro_format_names},
+	{"output", 'o', CLI_FILE, 0, "OUT",
 	 .help = "Write this file, whole or not at all, also in the place of another; - is "
-		 "standard "
-		 "output; without it INPUT with the format's extension, if there is no such file"},
-	{.name = "replace",
-	 .kind = CLI_FLAG,
+		 "standard output; without it INPUT with the format's extension, if there is no "
+		 "such file"},
+	{"replace", 0, CLI_FLAG,
 	 .help = "What is there already goes: the file, or (sql) the table's rows, too"},
-	{.name = "extended",
-	 .kind = CLI_FLAG,
-	 .help = "Also what is known beyond the six fields (jsonl, csv)"},
-	{.name = "longest",
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .fallback = "32",
-	 .help = "How many of the longest waits are shown (chrome, perfetto)"},
-	{.name = "this-boot",
-	 .kind = CLI_FLAG,
+	{"extended", 0, CLI_FLAG, .help = "Also what is known beyond the six fields (jsonl, csv)"},
+	{"longest", 0, CLI_COUNT, 0, "N",
+	 .help = "How many of the longest waits are shown (chrome, perfetto)", .fallback = "32"},
+	{"this-boot", 0, CLI_FLAG,
 	 .help = "The trace was made on this machine since it was started: say what time its times "
 		 "are, so that it lines up with other traces (perfetto)"},
 	CORO_OPTION_TABLE,
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -258,16 +276,14 @@ const struct cli_command cmd_coro_export = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.description = "INPUT is a trace of JSON lines (- is standard input), or a shared file of "
-		       "stations, "
-		       "left over or in use, of which the last eight events of each are there. "
-		       "Formats:\n"
+		       "stations, left over or in use, of which the last eight events of each are "
+		       "there. Formats:\n"
 #define HELP(NAME, FLAGS, EXTENSION, HELP) "  " #NAME ": " HELP "\n"
 	EXPORT_TRACES(HELP)
 #undef HELP
 		"\n"
 		"Exits 1 when the trace is damaged (the file then holds what lies before; SQL is "
-		"not written), or when "
-		"the output could not be written.",
+		"not written), or when the output could not be written.",
 	.options = options,
 	.examples = examples,
 	.run = run,

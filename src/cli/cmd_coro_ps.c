@@ -20,7 +20,8 @@ struct list {
 	struct coro_json json;
 	int all, is_json, columns;
 	uint64_t shown, counts[WEFT_CTP_LISTED + 1];
-	struct coro_state *gathered; /* with --sort */
+	const char *sort;            /* --sort, or NULL: as they come */
+	struct coro_state *gathered; /* to be sorted */
 	size_t count, room;
 };
 
@@ -103,7 +104,7 @@ static void put_totals(struct json_writer *w, const struct weft_ctp_totals *t)
 	coro_json_number(w, "wakes", t->wakes);
 }
 
-/* In one line. */
+/* A coroutine takes one line. */
 static void cmd_coro_ps_put_json(struct list *l, const struct coro_state *s)
 {
 	struct json_writer *w = &l->json.w;
@@ -171,15 +172,7 @@ static int cmd_coro_ps_show(struct list *l, const struct coro_state *s)
 	return l->is_json ? l->json.sink.rc : ferror(stdout) ? -EIO : 0;
 }
 
-static int stream(void *arg, const struct coro_state *s)
-{
-	struct list *l = arg;
-
-	l->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
-	return cmd_coro_ps_is_wanted(l, s) ? cmd_coro_ps_show(l, s) : 0;
-}
-
-static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
+static int cmd_coro_ps_take(void *arg, const struct coro_state *s)
 {
 	struct list *l = arg;
 	struct coro_state *grown;
@@ -187,6 +180,8 @@ static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
 	l->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
 	if (!cmd_coro_ps_is_wanted(l, s))
 		return 0;
+	if (!l->sort)
+		return cmd_coro_ps_show(l, s);
 	grown = array_grown(l->gathered, l->count + 1, &l->room, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -195,7 +190,7 @@ static int cmd_coro_ps_gather(void *arg, const struct coro_state *s)
 	return 0;
 }
 
-/* What has more of it comes first. */
+/* The coroutine with the larger weight comes first. */
 static uint64_t cmd_coro_ps_weight(const struct coro_state *s, enum top_sort by)
 {
 	switch (by) {
@@ -220,9 +215,10 @@ static int cmd_coro_ps_compare(const void *a, const void *b, void *by)
 	return x > y ? -1 : x < y;
 }
 
-static int list_sorted(struct list *l, enum top_sort by)
+static int cmd_coro_ps_list(struct list *l)
 {
-	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_gather, l);
+	enum top_sort by = l->sort ? top_sort_of(l->sort) : TOP_BY_FOR;
+	int rc = coro_snapshot(&l->source.shm, cmd_coro_ps_take, l);
 
 	if (l->count)
 		qsort_r(l->gathered, l->count, sizeof(*l->gathered), cmd_coro_ps_compare, &by);
@@ -232,27 +228,24 @@ static int list_sorted(struct list *l, enum top_sort by)
 	return rc;
 }
 
-static int cmd_coro_ps_list_all(struct list *l, const char *sort)
+static int cmd_coro_ps_list_all(struct list *l)
 {
-	int rc, printed = 0;
+	int rc, status;
 
-	if (l->is_json)
-		printed = cmd_coro_ps_begin_json(l);
-	else
-		cmd_coro_ps_print_heads();
-	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
 	errno = 0;
-	rc = sort ? list_sorted(l, top_sort_of(sort)) : coro_snapshot(&l->source.shm, stream, l);
+	if (!l->is_json)
+		cmd_coro_ps_print_heads();
+	else if (cli_written(cmd_coro_ps_begin_json(l)))
+		return CLI_FAILED;
+	rc = cmd_coro_ps_list(l);
 	if (l->is_json) {
-		printed = cmd_coro_ps_end_json(l);
+		status = cli_written(cmd_coro_ps_end_json(l));
 	} else {
 		cmd_coro_ps_print_sums(l);
-		if (fflush(stdout) || ferror(stdout))
-			printed = errno ? -errno : -EIO;
+		status = cli_flushed();
 	}
-	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
+	if (status)
+		return status;
 	return rc ? cli_error("%s: %s", l->source.path, strerror(-rc)) : CLI_DONE;
 }
 
@@ -261,6 +254,7 @@ static int run(const struct cli_args *args)
 	struct list l = {.stuck_ns = cli_number(args, "stuck"),
 			 .all = cli_flag(args, "all"),
 			 .is_json = cli_flag(args, "json"),
+			 .sort = cli_text(args, "sort"),
 			 .columns = term_is(stdout) ? term_columns(stdout) : 0};
 	int status;
 
@@ -270,25 +264,20 @@ static int run(const struct cli_args *args)
 	if (status)
 		return status;
 	l.now_ns = coro_source_now_ns(&l.source);
-	status = cmd_coro_ps_list_all(&l, cli_text(args, "sort"));
+	status = cmd_coro_ps_list_all(&l);
 	coro_source_close(&l.source);
 	return status;
 }
 
 static const struct cli_option options[] = {
-	{.name = "stuck",
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
+	{"stuck", 0, CLI_TIME, 0, "TIME",
 	 .help = "Only those suspended longer than this, and not woken since"},
-	{.name = "sort",
-	 .letter = 's',
-	 .kind = CLI_CHOICE,
-	 .choices = top_sorts,
-	 .argument = "KEY",
-	 .help = "Most first: time in this state, time run, time waited, switches; or by id"},
-	{.name = "all", .letter = 'a', .kind = CLI_FLAG, .help = "Dead ones, too"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, a coroutine a line"},
-	{.name = NULL},
+	{"sort", 's', CLI_CHOICE, 0, "KEY",
+	 .help = "Most first: time in this state, time run, time waited, switches; or by id",
+	 .choices = top_sorts},
+	{"all", 'a', CLI_FLAG, .help = "Dead ones, too"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, a coroutine a line"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -311,10 +300,9 @@ const struct cli_command cmd_coro_ps = {
 		"\n"
 		"State: created (never resumed yet), running, suspended, ready (suspended, and "
 		"woken since), dead. FOR is the time in it; of a file that nobody uses any more, "
-		"up "
-		"to the last that happened in it. WHERE is where it suspended or was resumed (of "
-		"one that was created: where it was), with the function's name while its process "
-		"lives. Other probes tell no pid, no totals and no context.\n"
+		"up to the last that happened in it. WHERE is where it suspended or was resumed "
+		"(of one that was created: where it was), with the function's name while its "
+		"process lives. Other probes tell no pid, no totals and no context.\n"
 		"\n"
 		"Each coroutine is shown as it was at one moment, and one after the other: those "
 		"born or dead meanwhile may be there or not.",

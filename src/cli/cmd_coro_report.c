@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro report: what a trace, a recording or a shared file says of its coroutines. */
-#include "cli/coro/coro_recording.h"
 #include "cli/coro/coro_report.h"
 #include "cli/coro/coro_source.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/recording_args.h"
 #include "cli/frame/term.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,21 +16,19 @@
 
 /* ---- what is asked */
 
-static int set_by(const struct cli_args *args, struct coro_report_query *q)
+static void set_by(const struct cli_args *args, struct coro_report_query *q)
 {
 	const char *by = cli_text(args, "by");
 
 	if (!by)
 		q->by = 1u << CORO_BY_SITE | 1u << CORO_BY_THREAD;
-	else if (!strncmp(by, "label:", 6))
-		q->by = 1u << CORO_BY_LABEL;
-	else
-		q->by = !strcmp(by, "site")     ? 1u << CORO_BY_SITE
-			: !strcmp(by, "thread") ? 1u << CORO_BY_THREAD
-						: 1u << CORO_BY_COROUTINE;
-	if (q->by == 1u << CORO_BY_LABEL)
-		q->label = by + 6;
-	return q->label && !*q->label ? cli_usage("--by label:KEY wants a key") : CLI_DONE;
+	for (unsigned int i = CORO_BY_SITE; by && i < CORO_BYS; i++)
+		if (!strcmp(by, coro_by_text[i]))
+			q->by = 1u << i;
+	if (q->by)
+		return;
+	q->by = 1u << CORO_BY_LABEL;
+	q->label = by + strlen("label:");
 }
 
 static int set_query(const struct cli_args *args, struct coro_report_query *q)
@@ -39,9 +36,10 @@ static int set_query(const struct cli_args *args, struct coro_report_query *q)
 	q->long_run_ns = cli_number(args, "long-run");
 	q->stuck_ns = cli_number(args, "stuck");
 	q->ping_pong_min = cli_number(args, "ping-pong");
+	set_by(args, q);
 	if (cli_given(args, "stuck") && !q->stuck_ns)
 		return cli_usage("--stuck wants a time above 0");
-	return set_by(args, q);
+	return CLI_DONE;
 }
 
 /* ---- where from */
@@ -51,12 +49,9 @@ enum kind { KIND_TRACE, KIND_RECORDING, KIND_FILE };
 static enum kind cmd_coro_report_kind_of(const char *path)
 {
 	char head[8] = "";
-	int fd = strcmp(path, "-") != 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-	ssize_t bytes = fd >= 0 ? read(fd, head, sizeof(head)) : 0;
+	size_t bytes = strcmp(path, "-") != 0 ? recording_start(path, head, sizeof(head)) : 0;
 	uint64_t magic = WEFT_CTP_MAGIC;
 
-	if (fd >= 0)
-		close(fd);
 	if (bytes >= 4 && !memcmp(head, "FLR\0", 4))
 		return KIND_RECORDING;
 	return bytes == 8 && !memcmp(head, &magic, 8) ? KIND_FILE : KIND_TRACE;
@@ -93,16 +88,20 @@ static int each_state(void *arg, const struct coro_state *state)
 static int cmd_coro_report_read_file(struct coro_report *r, struct coro_source *source)
 {
 	uint64_t now = coro_source_now_ns(source);
+	char text[CORO_NAME_BYTES];
 	int rc = coro_snapshot(&source->shm, each_state, r);
 
 	if (rc == 0)
 		rc = coro_report_end(r, now);
+	/* names of its own processes, while they live */
+	for (const struct coro_about *a = r->abouts; rc == 0 && a; a = a->next)
+		(void)coro_source_name(source, a->pid, 0, text);
 	return rc ? cli_error("%s: %s", source->path, strerror(-rc)) : CLI_DONE;
 }
 
 /* ---- names */
 
-/* What was noted beside a trace, unless another is named. */
+/* Names come from FILE.maps, which weft coro run wrote beside the trace. */
 static void names_beside(struct coro_names *names, const char *path)
 {
 	char *beside = NULL;
@@ -130,89 +129,61 @@ static int cmd_coro_report_load_names(const struct cli_args *args, struct coro_n
 	return rc < 0 ? cli_error("process %u: %s", pid, strerror(-rc)) : CLI_DONE;
 }
 
-/* A file's own processes, while they live. */
-static void names_of_processes(struct coro_report *r, struct coro_source *source)
-{
-	char text[CORO_NAME_BYTES];
-
-	for (const struct coro_about *a = r->abouts; a; a = a->next)
-		(void)coro_source_name(source, a->pid, 0, text);
-}
-
 /* ---- printing */
 
 static int cmd_coro_report_print(const struct cli_args *args, struct coro_report *r,
 				 struct coro_report_show *show)
 {
-	int rc = 0;
-
-	show->by = r->query.by & ~(1u << CORO_BY_ALL);
-	if (cli_given(args, "by"))
-		show->by = show->by & (r->query.label ? 1u << CORO_BY_LABEL : ~0u);
-	if (cli_given(args, "by") && strcmp(cli_text(args, "by"), "site") != 0)
-		show->by &= ~(1u << CORO_BY_SITE);
-	show->findings = !cli_given(args, "by");
-	show->top = cli_given(args, "top")  ? cli_number(args, "top")
-		    : cli_given(args, "by") ? TOP_TABLE
-					    : TOP_OVERVIEW;
-	show->columns = term_is(stdout) ? term_columns(stdout) : 0;
+	if (cli_flag(args, "json"))
+		return cli_written(coro_report_json(r, show));
 	errno = 0;
-	if (cli_flag(args, "json")) {
-		rc = coro_report_json(r, show);
-	} else {
-		coro_report_text(r, show, stdout);
-		if (fflush(stdout) || ferror(stdout))
-			rc = errno ? -errno : -EIO;
-	}
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	coro_report_text(r, show, stdout);
+	return cli_flushed();
 }
 
-static int from_trace(const struct cli_args *args, struct coro_report *r, const char *path,
-		      enum kind kind)
+static int from_trace(const struct cli_args *args, struct coro_report *r,
+		      struct coro_report_show *show, enum kind kind)
 {
-	struct coro_report_show show = {.path = path,
-					.kind = kind == KIND_TRACE ? "trace" : "recording",
-					.names = coro_names_new()};
-	int status = show.names ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
+	int status;
 
+	show->kind = kind == KIND_TRACE ? "trace" : "recording";
+	show->names = coro_names_new();
+	if (!show->names)
+		return cli_error("%s", strerror(ENOMEM));
+	status = cmd_coro_report_load_names(args, show->names, show->path);
 	if (!status)
-		status = cmd_coro_report_load_names(args, show.names, path);
-	if (!status)
-		status = kind == KIND_TRACE ? read_trace(r, path)
-					    : read_recording(r, path, show.names);
+		status = kind == KIND_TRACE ? read_trace(r, show->path)
+					    : read_recording(r, show->path, show->names);
 	if (!status && !r->events)
-		status = cli_error("%s: no events%s", path,
+		status = cli_error("%s: no events%s", show->path,
 				   kind == KIND_TRACE ? "" : " of coroutines");
 	if (!status)
-		status = cmd_coro_report_print(args, r, &show);
-	coro_names_free(show.names);
+		status = cmd_coro_report_print(args, r, show);
+	coro_names_free(show->names);
 	return status;
 }
 
-static int from_file(const struct cli_args *args, struct coro_report *r, const char *text)
+static int from_file(const struct cli_args *args, struct coro_report *r,
+		     struct coro_report_show *show)
 {
 	struct coro_source source;
-	struct coro_report_show show;
-	int status = coro_source_open(&source, text);
+	int status = coro_source_open(&source, show->path);
 
 	if (status)
 		return status;
-	show = (struct coro_report_show){.path = source.path,
-					 .kind = source.is_live ? "shared file in use"
-								: "left-over shared file",
-					 .names = source.names};
+	show->path = source.path;
+	show->kind = source.is_live ? "shared file in use" : "left-over shared file";
+	show->names = source.names;
 	status = cmd_coro_report_load_names(args, source.names, source.path);
 	if (!status)
 		status = cmd_coro_report_read_file(r, &source);
 	if (!status)
-		names_of_processes(r, &source);
-	if (!status)
-		status = cmd_coro_report_print(args, r, &show);
+		status = cmd_coro_report_print(args, r, show);
 	coro_source_close(&source);
 	return status;
 }
 
-/* Ids go along with events; labels do not. */
+/* A trace has the ids of a context with each event, but not its labels. */
 static int cmd_coro_report_is_told(const char *path, const struct coro_report_query *q,
 				   enum kind kind)
 {
@@ -228,20 +199,26 @@ static int run(const struct cli_args *args)
 {
 	const char *path = cli_operand(args, 0);
 	struct coro_report_query q = {0};
-	struct coro_report *r = NULL;
+	struct coro_report_show show = {.path = path, .findings = !cli_given(args, "by")};
+	struct coro_report *r;
 	enum kind kind;
 	int status = set_query(args, &q), rc;
 
 	if (status)
 		return status;
+	show.by = q.by;
+	show.top = show.findings ? TOP_OVERVIEW : TOP_TABLE;
+	if (cli_given(args, "top"))
+		show.top = cli_number(args, "top");
+	show.columns = term_is(stdout) ? term_columns(stdout) : 0;
 	rc = coro_report_new(&r, &q);
 	if (rc)
 		return cli_error("%s", strerror(-rc));
 	kind = !path || coro_source_is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
 	status = cmd_coro_report_is_told(path, &q, kind);
 	if (!status)
-		status = kind == KIND_FILE ? from_file(args, r, path)
-					   : from_trace(args, r, path, kind);
+		status = kind == KIND_FILE ? from_file(args, r, &show)
+					   : from_trace(args, r, &show, kind);
 	coro_report_free(r);
 	return status;
 }
@@ -249,43 +226,22 @@ static int run(const struct cli_args *args)
 static const char *const keys[] = {"site", "thread", "coroutine", "label:", NULL};
 
 static const struct cli_option options[] = {
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_CHOICE,
-	 .choices = keys,
-	 .argument = "KEY",
-	 .help = "Only tables by this; label:trace-id and label:span-id are the context's ids"},
-	{.name = "stuck",
-	 .letter = 's',
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
+	{"by", 'b', CLI_CHOICE, 0, "KEY",
+	 .help = "Only tables by this; label:trace-id and label:span-id are the context's ids",
+	 .choices = keys},
+	{"stuck", 's', CLI_TIME, 0, "TIME",
 	 .help = "List those suspended longer than this, not resumed and not woken since"},
-	{.name = "long-run",
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
-	 .fallback = "100ms",
-	 .help = "Who runs as long without a suspension is not yielding"},
-	{.name = "ping-pong",
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .fallback = "4",
-	 .help = "Moves back to the thread it came from that are told; 0: none is"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .help = "Show the N heaviest rows; 0 shows all"},
-	{.name = "pid",
-	 .letter = 'p',
-	 .kind = CLI_COUNT,
-	 .argument = "PID",
-	 .help = "Name addresses by what this process has mapped"},
-	{.name = "exe",
-	 .kind = CLI_FILE,
-	 .argument = "FILE",
+	{"long-run", 0, CLI_TIME, 0, "TIME",
+	 .help = "Who runs as long without a suspension is not yielding", .fallback = "100ms"},
+	{"ping-pong", 0, CLI_COUNT, 0, "N",
+	 .help = "Moves back to the thread it came from that are told; 0: none is",
+	 .fallback = "4"},
+	{"top", 'n', CLI_COUNT, 0, "N", .help = "Show the N heaviest rows; 0 shows all"},
+	{"pid", 'p', CLI_COUNT, 0, "PID", .help = "Name addresses by what this process has mapped"},
+	{"exe", 0, CLI_FILE, 0, "FILE",
 	 .help = "Name addresses by this executable, as it stands in the file"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -302,21 +258,20 @@ const struct cli_command cmd_coro_report = {
 	.summary = "Show how coroutines ran and waited, and which are stuck",
 	.operands = "[FILE|PID]",
 	.operands_max = 1,
-	.description =
-		"Reads a trace of weft coro run (or of another cTP engine), a recording of weft "
-		"record, or the shared file of an engine, in use or left over; without FILE, that "
-		"of the engine that runs.\n"
-		"\n"
-		"Tables: how many runs and waits there were, their sum, median, 90th and 99th "
-		"percentile and longest, by the place where they suspended, by thread, by label or "
-		"by coroutine. A time that may contain lost events is left out. A shared file has "
-		"the last eight events of each coroutine; its totals are complete, within a factor "
-		"of two.\n"
-		"\n"
-		"Told besides: who was never resumed; who ran longer than --long-run; who went "
-		"back and forth between threads; whether the number of live coroutines grew; and "
-		"with --stuck who may have lost a wakeup, with what is known of each and how sure "
-		"that is.",
+	.description = "Reads a trace of weft coro run (or of another cTP engine), a recording of "
+		       "weft record, or the shared file of an engine, in use or left over; without "
+		       "FILE, that of the engine that runs.\n"
+		       "\n"
+		       "Tables: how many runs and waits there were, their sum, median, 90th and "
+		       "99th percentile and longest, by the place where they suspended, by thread, "
+		       "by label or by coroutine. A time that may contain lost events is left out. "
+		       "A shared file has the last eight events of each coroutine; its totals are "
+		       "complete, within a factor of two.\n"
+		       "\n"
+		       "Told besides: who was never resumed; who ran longer than --long-run; who "
+		       "went back and forth between threads; whether the number of live coroutines "
+		       "grew; and with --stuck who may have lost a wakeup, with what is known of "
+		       "each and how sure that is.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -14,32 +14,28 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define EXIT_NOT_FOUND 127
-#define EXIT_CANNOT_RUN 126
-
 static const struct cli_option options[] = {
-	{"stations", 'n', CLI_COUNT, 0, "STATIONS", "Room for so many coroutines at once", "1024",
-	 NULL},
+	{"stations", 'n', CLI_COUNT, 0, "STATIONS", .help = "Room for so many coroutines at once",
+	 .fallback = "1024"},
 	{"output", 'o', CLI_FILE, 0, "FILE",
-	 "Write the trace to FILE; - is standard output; else coro with the format's extension",
-	 NULL, NULL},
-	{"to", 0, CLI_CHOICE, CLI_MORE, "FORMAT", "Format of the trace; else by FILE's extension",
-	 NULL, coro_format_names},
-	{"replace", 0, CLI_FLAG, 0, NULL, "Replace a FILE that is there", NULL, NULL},
-	{"extended", 0, CLI_FLAG, 0, NULL,
-	 "Tell more of each event: pid, station, birth, death, context, payload", NULL, NULL},
-	{"shm", 0, CLI_FILE, 0, "PATH", "The shared file, instead of one in a private directory",
-	 NULL, NULL},
-	{"sock", 0, CLI_FILE, 0, "PATH", "The engine's socket, likewise", NULL, NULL},
-	{"idle-scans", 0, CLI_COUNT, 0, "N", "Sleep after N scans without an event", "8", NULL},
+	 .help = "Write the trace to FILE; - is standard output; else coro with the format's "
+		 "extension"},
+	{"to", 0, CLI_CHOICE, CLI_MORE, "FORMAT",
+	 .help = "Format of the trace; else by FILE's extension", .choices = coro_format_names},
+	{"replace", 0, CLI_FLAG, .help = "Replace a FILE that is there"},
+	{"extended", 0, CLI_FLAG,
+	 .help = "Tell more of each event: pid, station, birth, death, context, payload"},
+	{"shm", 0, CLI_FILE, 0, "PATH",
+	 .help = "The shared file, instead of one in a private directory"},
+	{"sock", 0, CLI_FILE, 0, "PATH", .help = "The engine's socket, likewise"},
+	{"idle-scans", 0, CLI_COUNT, 0, "N", .help = "Sleep after N scans without an event",
+	 .fallback = "8"},
 	{"attach", 0, CLI_FILE, 0, "SHM",
-	 "Take over the shared file of an engine that is gone, instead of running CMD", NULL, NULL},
-	{"keep", 0, CLI_FLAG, 0, NULL, "Leave the shared file where it is at the end", NULL, NULL},
-	{"fail-on-loss", 0, CLI_FLAG, 0, NULL, "Exit with 1 when an event or a coroutine was lost",
-	 NULL, NULL},
-	{"stats", 0, CLI_FILE, 0, "FILE", "Write the statistics to FILE, as JSON", NULL, NULL},
-	{"json", 0, CLI_FLAG, 0, NULL, "Print the statistics on standard error as JSON", NULL,
-	 NULL},
+	 .help = "Take over the shared file of an engine that is gone, instead of running CMD"},
+	{"keep", 0, CLI_FLAG, .help = "Leave the shared file where it is at the end"},
+	{"fail-on-loss", 0, CLI_FLAG, .help = "Exit with 1 when an event or a coroutine was lost"},
+	{"stats", 0, CLI_FILE, 0, "FILE", .help = "Write the statistics to FILE, as JSON"},
+	{"json", 0, CLI_FLAG, .help = "Print the statistics on standard error as JSON"},
 	CORO_OPTION_TABLE,
 	{0},
 };
@@ -66,7 +62,7 @@ static int read_stations(const struct cli_args *args, struct coro_engine_options
 	return 0;
 }
 
-/* The trace, as long as the process lives (coro/engine/engine.h). */
+/* The trace must exist as long as the process lives (coro/engine/engine.h). */
 static struct export_job trace;
 
 static int cmd_coro_run_read_format(const struct cli_args *args)
@@ -83,7 +79,7 @@ static int cmd_coro_run_read_format(const struct cli_args *args)
 	return CLI_DONE;
 }
 
-/* Beside a trace that weft coro report reads; nothing is beside a pipe or a device. */
+/* FILE.maps, for a trace that weft coro report reads. There is none beside a pipe or a device. */
 static char *maps_beside(void)
 {
 	const char *path = trace.sink.path;
@@ -142,19 +138,6 @@ static int refuse_open(int rc, const char *what, const char *why)
 	return cli_error("%s: %s", what, strerror(-rc));
 }
 
-static int cmd_coro_run_start(struct coro_target *t, char **argv)
-{
-	int rc = coro_target_start(t, argv);
-
-	if (!rc)
-		return 0;
-	if (rc == -ENOENT)
-		cli_error("%s: command not found", argv[0]);
-	else
-		cli_error("%s: %s", argv[0], strerror(-rc));
-	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-}
-
 static int tell_failures(const struct coro_engine_options *o, const struct coro_engine_result *r,
 			 int waited)
 {
@@ -203,8 +186,8 @@ static int run(const struct cli_args *args)
 {
 	struct coro_engine_options o = {0};
 	struct coro_target t = {0};
-	char *maps = NULL;
 	const char *what, *why;
+	char *maps;
 	int status = cmd_coro_run_read_options(args, &o), rc;
 
 	if (status)
@@ -216,17 +199,12 @@ static int run(const struct cli_args *args)
 	o.is_enough = coro_target_is_enough;
 	o.is_enough_arg = &t;
 	rc = coro_engine_open(&t.engine, &o, &what, &why);
-	if (rc) {
+	if (rc)
 		status = refuse_open(rc, what, why);
-		free(maps);
-		coro_target_close(&t);
-		return status;
-	}
-	status = o.attach ? 0 : cmd_coro_run_start(&t, cli_operands(args));
-	if (!status) {
-		rc = coro_target_wait(&t);
-		status = cmd_coro_run_finish(args, &o, &t, rc);
-	}
+	else if (!o.attach && (rc = coro_target_start(&t, cli_operands(args))))
+		status = cli_not_run(cli_operand(args, 0), rc);
+	else
+		status = cmd_coro_run_finish(args, &o, &t, coro_target_wait(&t));
 	coro_engine_free(t.engine);
 	coro_target_close(&t);
 	free(maps);

@@ -75,7 +75,7 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 	int rc = coro_json_open(&j, &json_shape_lines);
 
 	if (rc)
-		return cli_error("standard output: %s", strerror(-rc));
+		return cli_written(rc);
 	json_write_text(w, "source", t->source.path);
 	coro_json_number(w, "period_ns", t->period_ns);
 	coro_json_number(w, "live", top_live(t));
@@ -90,8 +90,7 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 	for (size_t i = 0; i < t->count && (!most || i < most); i++)
 		cmd_coro_top_put_row(w, t, &t->rows[i]);
 	json_write_array_end(w);
-	rc = coro_json_close(&j);
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(coro_json_close(&j));
 }
 
 static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
@@ -99,7 +98,8 @@ static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
 	uint64_t most = cli_number(args, "top");
 	int rc = top_look(t);
 
-	/* what they did in between; nothing more happens in a left-over file */
+	/* The second look tells what they did in between; nothing more happens in a left-over file.
+	 */
 	if (rc == 0 && t->source.is_live) {
 		sleep_for(refresh_ns);
 		rc = top_look(t);
@@ -108,9 +108,9 @@ static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
 		return cli_error("%s: %s", t->source.path, strerror(-rc));
 	if (cli_flag(args, "json"))
 		return cmd_coro_top_print_json(t, most);
+	errno = 0;
 	print_once(t, most);
-	fflush(stdout);
-	return ferror(stdout) ? cli_error("standard output: %s", strerror(errno)) : CLI_DONE;
+	return cli_flushed();
 }
 
 static int run(const struct cli_args *args)
@@ -122,7 +122,6 @@ static int run(const struct cli_args *args)
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
 
-	t.starved_ns = t.long_ns;
 	if (cli_text(args, "filter"))
 		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
@@ -137,45 +136,24 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "sort",
-	 .letter = 's',
-	 .kind = CLI_CHOICE,
-	 .choices = top_sorts,
-	 .argument = "KEY",
-	 .fallback = "for",
+	{"sort", 's', CLI_CHOICE, 0, "KEY",
 	 .help = "Most first: time in this state, time run or waited since the last look, "
-		 "switches; or by id"},
-	{.name = "filter",
-	 .letter = 'f',
-	 .kind = CLI_TEXT,
-	 .argument = "TEXT",
-	 .help = "Only lines that have this text in them"},
-	{.name = "lints", .letter = 'l', .kind = CLI_FLAG, .help = "Only coroutines that are odd"},
-	{.name = "stuck",
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
-	 .fallback = "10s",
-	 .help = "Suspended as long and not woken is stuck (S); created as long, never resumed "
-		 "(N)"},
-	{.name = "long-run",
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
-	 .fallback = "100ms",
-	 .help = "Running as long is not yielding (Y); woken as long ago, but not resumed (W)"},
-	{.name = "interval",
-	 .letter = 'i',
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
-	 .fallback = "1s",
-	 .help = "From one look to the next"},
-	{.name = "once", .kind = CLI_FLAG, .help = "Look twice, print, and end"},
-	{.name = "json", .kind = CLI_FLAG, .help = "As --once, as one JSON object"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .help = "With --once: so many coroutines; 0 or none: all"},
-	{.name = NULL},
+		 "switches; or by id",
+	 .fallback = "for", .choices = top_sorts},
+	{"filter", 'f', CLI_TEXT, 0, "TEXT", .help = "Only lines that have this text in them"},
+	{"lints", 'l', CLI_FLAG, .help = "Only coroutines that are odd"},
+	{"stuck", 0, CLI_TIME, 0, "TIME",
+	 .help = "Suspended as long and not woken is stuck (S); created as long, never resumed (N)",
+	 .fallback = "10s"},
+	{"long-run", 0, CLI_TIME, 0, "TIME",
+	 .help = "Running as long is not yielding (Y); woken as long ago, but not resumed (W)",
+	 .fallback = "100ms"},
+	{"interval", 'i', CLI_TIME, 0, "TIME", .help = "From one look to the next",
+	 .fallback = "1s"},
+	{"once", 0, CLI_FLAG, .help = "Look twice, print, and end"},
+	{"json", 0, CLI_FLAG, .help = "As --once, as one JSON object"},
+	{"top", 'n', CLI_COUNT, 0, "N", .help = "With --once: so many coroutines; 0 or none: all"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -192,14 +170,11 @@ const struct cli_command cmd_coro_top = {
 	.operands_max = 1,
 	.description =
 		"Shows the coroutines of an engine's shared file, most first, and looks again "
-		"every "
-		"--interval. It reads only; losses of the trace do not touch it.\n"
+		"every --interval. It reads only; losses of the trace do not touch it.\n"
 		"\n"
 		"Keys: q ends; s sorts by the next key; / takes a text that lines must have; l "
-		"shows "
-		"only what is odd; space stops and goes on; + and - change the interval; arrows "
-		"and "
-		"pages scroll.\n"
+		"shows only what is odd; space stops and goes on; + and - change the interval; "
+		"arrows and pages scroll.\n"
 		"\n"
 		"SW/S are resumes a second, RUN% the share of the time it ran, LINT what is odd: S "
 		"stuck (a wakeup may be lost), Y not yielding, W woken and not resumed, N never "

@@ -18,12 +18,12 @@ static int cmd_diff_print(const struct cli_args *args, const struct diff *d)
 	errno = 0;
 	rc = cli_flag(args, "json") ? diff_json(d, cli_given(args, "top") ? style.top : 0, stdout)
 				    : diff_text(d, &style, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	return rc ? cli_error("%s", strerror(-rc)) : CLI_DONE;
 }
 
-/* Damaged files are compared as far as they are whole, and are a failure all the same. */
+/* Damaged files are compared as far as they are whole; the exit status is a failure's. */
 static int cmd_diff_verdict(const struct diff *d)
 {
 	int status = CLI_DONE;
@@ -44,12 +44,9 @@ static void cmd_diff_warn(const struct diff *d)
 {
 	for (int side = 0; side < 2; side++) {
 		const struct view_run *v = d->side[side].view[DIFF_SUMS];
-		struct model *m = source_model(v->source);
 
-		if (d->query->by)
-			recording_warn(d->query->path[side], &v->by, m);
-		for (size_t i = 0; i < d->query->where_count; i++)
-			recording_warn(d->query->path[side], &v->wheres[i].key, m);
+		recording_warn(d->query->path[side], source_model(v->source), &v->by,
+			       d->query->by != NULL, v->wheres, d->query->where_count);
 	}
 }
 
@@ -91,28 +88,17 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_TEXT,
-	 .argument = "KEY",
+	{"by", 'b', CLI_TEXT, 0, "KEY",
 	 .help = "Compare the sums of samples by this key of weft report [function]"},
-	{.name = "per",
-	 .letter = 'p',
-	 .kind = CLI_CHOICE,
-	 .choices = units,
-	 .argument = "UNIT",
-	 .fallback = "second",
-	 .help = "Compare times and numbers by this"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
+	{"per", 'p', CLI_CHOICE, 0, "UNIT", .help = "Compare times and numbers by this",
+	 .fallback = "second", .choices = units},
+	{"top", 'n', CLI_COUNT, 0, "N",
 	 .help = "Show the N rows of each table that changed most; 0 shows all [10]"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	TABLE_OPTION_WIDTH,
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {

@@ -8,32 +8,32 @@
 #include "cli/frame/term.h"
 #include "report/show/json_value.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <string.h>
 #include <weft/abi/counters.h>
 
-#define GROUP_COUNT 4
 #define PROBES_MAX 64
 #define VALUE_COLUMN 32 /* where values begin, behind states and titles */
 
-static const struct probe_group groups[GROUP_COUNT] = {
+static const struct probe_group groups[] = {
 	{"Kernel", doctor_kernel},
 	{"Access", doctor_access},
 	{"Limits", doctor_limits},
 	{"weft", doctor_weft},
+	{NULL, NULL},
 };
 
-static const char *const state_words[] = {
-	[FINDING_OK] = "ok",
-	[FINDING_INFO] = "info",
-	[FINDING_LIMITED] = "limited",
-	[FINDING_MISSING] = "missing",
+static const struct {
+	const char *word;
+	enum term_colour colour;
+} states[] = {
+	[FINDING_OK] = {"ok", TERM_GREEN},
+	[FINDING_INFO] = {"info", TERM_DIM},
+	[FINDING_LIMITED] = {"limited", TERM_YELLOW},
+	[FINDING_MISSING] = {"missing", TERM_YELLOW}, /* red where it is needed */
 };
 
 struct counter {
-	int number;
 	const char *name, *kind, *text;
 };
 
@@ -42,7 +42,7 @@ struct counter {
 #define KIND_CUT "cut"
 #define KIND_CTX "ctx"
 #define KIND_INFO "info"
-#define COUNTER_ROW(number, id, name, kind, text) {number, name, KIND_##kind, text},
+#define COUNTER_ROW(number, id, name, kind, text) {name, KIND_##kind, text},
 static const struct counter counters[] = {WEFT_COUNTERS(COUNTER_ROW)};
 
 struct result {
@@ -55,13 +55,10 @@ static size_t run_probes(struct result *results)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < GROUP_COUNT; i++)
-		for (const struct probe *p = groups[i].probes; p->title && count < PROBES_MAX;
-		     p++) {
-			struct result *result = &results[count++];
-
-			*result = (struct result){.group = &groups[i], .probe = p};
-			p->run(&result->finding);
+	for (const struct probe_group *g = groups; g->title; g++)
+		for (const struct probe *p = g->probes; p->title && count < PROBES_MAX; p++) {
+			results[count] = (struct result){.group = g, .probe = p};
+			p->run(&results[count++].finding);
 		}
 	return count;
 }
@@ -81,34 +78,22 @@ static int works(const struct result *results, size_t count)
 
 /* ---- for people */
 
-static enum term_colour state_colour(const struct result *result)
-{
-	switch (result->finding.state) {
-	case FINDING_OK:
-		return TERM_GREEN;
-	case FINDING_LIMITED:
-		return TERM_YELLOW;
-	case FINDING_MISSING:
-		return is_fatal(result) ? TERM_RED : TERM_YELLOW;
-	default:
-		return TERM_DIM;
-	}
-}
-
 static void cmd_doctor_print_people(const struct result *results, size_t count)
 {
 	const struct probe_group *group = NULL;
 
 	printf("weft %s\n", cli_version);
-	for (size_t i = 0; i < count; i++) {
-		if (results[i].group != group) {
-			group = results[i].group;
+	for (const struct result *r = results; r < results + count; r++) {
+		const struct finding *f = &r->finding;
+
+		if (r->group != group) {
+			group = r->group;
 			printf("\n%s%s%s\n", term_colour(stdout, TERM_BOLD), group->title,
 			       term_colour(stdout, TERM_PLAIN));
 		}
-		term_finding(state_colour(&results[i]), state_words[results[i].finding.state],
-			     results[i].probe->title, VALUE_COLUMN, results[i].finding.value,
-			     results[i].finding.choice);
+		term_finding(is_fatal(r) ? TERM_RED : states[f->state].colour,
+			     states[f->state].word, r->probe->title, VALUE_COLUMN, f->value,
+			     f->choice);
 	}
 	if (works(results, count)) {
 		printf("\nRecording works here.\n");
@@ -138,7 +123,7 @@ static json_t *json_result(const struct result *result)
 	const struct finding *finding = &result->finding;
 
 	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:s?, s:o}", "group", result->group->title,
-			 "title", result->probe->title, "state", state_words[finding->state],
+			 "title", result->probe->title, "state", states[finding->state].word,
 			 "needed", result->probe->needed, "value", json_text(finding->value),
 			 "number",
 			 finding->has_number ? json_integer(finding->number) : json_null(), "unit",
@@ -187,15 +172,11 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = "counters",
-	 .kind = CLI_FLAG,
-	 .help = "List the counters of a recording and what each counts"},
-	{.name = "list-hooks",
-	 .kind = CLI_FLAG,
-	 .flags = CLI_HIDDEN,
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{"counters", 0, CLI_FLAG, .help = "List the counters of a recording and what each counts"},
+	{"list-hooks", 0, CLI_FLAG, CLI_HIDDEN,
 	 .help = "Run under libweft.so, list the functions that it stands before"},
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {

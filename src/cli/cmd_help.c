@@ -10,12 +10,8 @@ static int run(const struct cli_args *args)
 	char both[64];
 	const struct cli_command *command;
 
-	if (!name) {
-		cli_help(stdout);
-		return CLI_DONE;
-	}
-	if (!second && cli_group_is(name)) {
-		cli_help_group(stdout, name);
+	if (!name || (!second && cli_group_is(name))) {
+		cli_help(stdout, name);
 		return CLI_DONE;
 	}
 	if (second) {
@@ -23,11 +19,10 @@ static int run(const struct cli_args *args)
 		name = both;
 	}
 	command = cli_command_find(name);
-	if (command) {
-		cli_help_verb(stdout, command);
-		return CLI_DONE;
-	}
-	return cli_refuse_verb(name, "verb");
+	if (!command)
+		return cli_refuse_verb(name);
+	cli_help_verb(stdout, command);
+	return CLI_DONE;
 }
 
 static const struct cli_example examples[] = {

@@ -16,41 +16,21 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #define INTERVAL_MIN_NS 1000000
 
 static const struct cli_option options[] = {
-	{.name = "watch",
-	 .letter = 'w',
-	 .kind = CLI_FLAG,
-	 .help = "Look again and again, until Ctrl-C"},
-	{.name = "interval",
-	 .letter = 'i',
-	 .kind = CLI_TIME,
-	 .argument = "TIME",
-	 .help = "Time between two looks of --watch, at least 1ms",
-	 .fallback = "1s"},
-	{.name = "json",
-	 .kind = CLI_FLAG,
-	 .help = "Print JSON: one object, with --watch one a line"},
-	{.name = "stop",
-	 .kind = CLI_FLAG,
+	{"watch", 'w', CLI_FLAG, .help = "Look again and again, until Ctrl-C"},
+	{"interval", 'i', CLI_TIME, 0, "TIME",
+	 .help = "Time between two looks of --watch, at least 1ms", .fallback = "1s"},
+	{"json", 0, CLI_FLAG, .help = "Print JSON: one object, with --watch one a line"},
+	{"stop", 0, CLI_FLAG,
 	 .help = "Stop each thread while it is read, some microseconds, for exactness"},
-	{.name = "thread",
-	 .letter = 't',
-	 .kind = CLI_TEXT,
-	 .argument = "PATTERN",
+	{"thread", 't', CLI_TEXT, 0, "PATTERN",
 	 .help = "Only threads whose name or tid matches (* and ? as in the shell)"},
-	{.name = "abi",
-	 .kind = CLI_CHOICE,
-	 .flags = CLI_LIST,
-	 .argument = "ABI",
-	 .help = "Only contexts of these formats",
+	{"abi", 0, CLI_CHOICE, CLI_LIST, "ABI", .help = "Only contexts of these formats",
 	 .choices = inspect_abi_text},
-	{.name = "root-key",
-	 .kind = CLI_TEXT,
-	 .argument = "KEY",
+	{"root-key", 0, CLI_TEXT, 0, "KEY",
 	 .help = "The attribute that holds the local root span in OpenTelemetry's contexts",
 	 .fallback = WEFT_OTEL_ROOT_KEY},
 	{0},
@@ -74,15 +54,15 @@ static int cmd_inspect_failed(int32_t pid, int rc)
 
 	if (rc == -ESRCH)
 		return cli_error("%d: it has ended", (int)pid);
-	if (rc == -EPERM || rc == -EACCES) { /* by an exec */
+	if (rc == -EPERM || rc == -EACCES) { /* after an exec of another program */
 		inspect_explain(INSPECT_DENIED, 0, 0, why, sizeof(why));
 		return cli_error("%d: now %s", (int)pid, why);
 	}
 	return cli_error("%d: %s", (int)pid, strerror(-rc));
 }
 
-/* What of a line fits. Characters of three bytes and more may take two columns; our own colours
- * take none. */
+/* How many bytes of a line fit. Characters of three bytes and more may take two columns; our own
+ * colours take none. */
 static size_t fitting(const char *line, size_t bytes, int columns)
 {
 	size_t at = 0;
@@ -102,8 +82,7 @@ static size_t fitting(const char *line, size_t bytes, int columns)
 	return at;
 }
 
-/* Rewrites the screen in place, and no more of it than there is: a line that were wrapped would
- * push the first ones out. */
+/* Rewrites the screen in place. Lines are cut, for one that wraps would push the first ones out. */
 static void put_screen(const char *text, FILE *out)
 {
 	struct winsize size = {.ws_row = 0};
@@ -160,7 +139,8 @@ static void end_watch(int signo)
 	is_over = 1;
 }
 
-/* Blocked but in the pause, so that none is missed; without SA_RESTART. */
+/* The signals are blocked but in the pause, so that none is missed. Without SA_RESTART the pause
+ * ends. */
 static void catch_end(sigset_t *during_pause)
 {
 	struct sigaction action = {.sa_handler = end_watch}, old;
@@ -178,7 +158,7 @@ static void catch_end(sigset_t *during_pause)
 	sigprocmask(SIG_BLOCK, &block, during_pause);
 }
 
-#define OWED_NS 5000000 /* a thread that stands still for us waits no longer */
+#define OWED_NS 5000000 /* the longest that a thread which we stopped waits to go on */
 
 static void pause_for(uint64_t ns, const sigset_t *during_pause)
 {
@@ -272,21 +252,20 @@ const struct cli_command cmd_inspect = {
 	.operands = "PID",
 	.operands_min = 1,
 	.operands_max = 1,
-	.description =
-		"Shows every thread of a process with its live context, in each format that is "
-		"found there: weft's own session, OpenTelemetry's thread context "
-		"(otel_thread_ctx_v1, with the key map of its process context), and Custom Labels "
-		"v1. The process need not know weft, and nothing in it is changed.\n"
-		"\n"
-		"Nothing is stopped, either: a context that changes while it is read is read "
-		"again, and told as torn when it does so each time. With --stop each thread is "
-		"stopped for the time of one reading (ptrace) and then goes on, also if weft is "
-		"killed meanwhile; a wait that no system restarts (epoll_wait) may end early by "
-		"it, with EINTR.\n"
-		"\n"
-		"An id that a format does not have is shown as - (null in JSON). A process without "
-		"any context is no error: that is said, with status 0. Status 1: the process "
-		"cannot be looked at, or ended meanwhile (also with --watch).",
+	.description = "Shows every thread of a process with its live context, in each format that "
+		       "is found there: weft's own session, OpenTelemetry's thread context "
+		       "(otel_thread_ctx_v1, with the key map of its process context), and Custom "
+		       "Labels v1. The process need not know weft, and nothing in it is changed.\n"
+		       "\n"
+		       "Nothing is stopped, either: a context that changes while it is read is "
+		       "read again, and told as torn when it does so each time. With --stop each "
+		       "thread is stopped for the time of one reading (ptrace) and then goes on, "
+		       "also if weft is killed meanwhile; a wait that no system restarts "
+		       "(epoll_wait) may end early by it, with EINTR.\n"
+		       "\n"
+		       "An id that a format does not have is shown as - (null in JSON). A process "
+		       "without any context is no error: that is said, with status 0. Status 1: "
+		       "the process cannot be looked at, or ended meanwhile (also with --watch).",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Text as troff takes it: a line never begins with a request, hyphens stay hyphens. */
+/* Escapes a text for troff: no line begins with a request, and hyphens stay hyphens. */
 static void cmd_man_put_text(const char *text)
 {
 	int at_start = 1;
@@ -47,21 +47,10 @@ static void put_paragraphs(const char *text)
 	putchar('\n');
 }
 
-static void cmd_man_put_choices(const struct cli_option *option)
-{
-	if (!option->choices)
-		return;
-	fputs(":", stdout);
-	for (const char *const *choice = option->choices; *choice; choice++) {
-		fputs(choice == option->choices ? " " : ", ", stdout);
-		cmd_man_put_text(*choice);
-		if ((*choice)[strlen(*choice) - 1] == ':')
-			fputs("NAME", stdout);
-	}
-}
-
 static void put_option(const struct cli_option *option)
 {
+	char choices[CLI_CHOICES_BYTES];
+
 	fputs(".TP\n", stdout);
 	if (option->letter)
 		printf("\\fB\\-%c\\fR, ", option->letter);
@@ -74,7 +63,8 @@ static void put_option(const struct cli_option *option)
 		printf(" \\fI%s\\fR", option->argument);
 	putchar('\n');
 	cmd_man_put_text(option->help);
-	cmd_man_put_choices(option);
+	fputs(option->choices ? ": " : "", stdout);
+	cmd_man_put_text(cli_choices_text(option, choices));
 	if (option->fallback) {
 		fputs(" (default ", stdout);
 		cmd_man_put_text(option->fallback);

@@ -3,8 +3,9 @@
 #include "cli/frame/cli.h"
 
 #include "base/output.h"
-#include "cli/frame/filter_args.h"
+#include "cli/frame/leave.h"
 #include "cli/frame/recording_args.h"
+#include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
 #include "jfr/merge/merge.h"
 
@@ -41,12 +42,10 @@ static int report(const struct cli_args *args, const struct merge *m, int rc, co
 	return any_damaged ? CLI_FAILED : CLI_DONE;
 }
 
-/* The recordings may be the output itself: it takes its place when it is whole. */
+/* One of the recordings may be the output itself: it is replaced when the new one is whole. */
 static int write_merged(const struct cli_args *args, struct merge *m)
 {
-	const char *path = cli_text(args, "output");
-	int is_stdout = strcmp(path, "-") == 0;
-	const char *name = is_stdout ? "standard output" : path;
+	const char *path = cli_text(args, "output"), *name = output_name(path);
 	struct output *output;
 	int rc = output_open(&output, path);
 
@@ -54,7 +53,7 @@ static int write_merged(const struct cli_args *args, struct merge *m)
 		return cli_error("%s: %s", name, strerror(-rc));
 	m->output = output_temporary(output);
 	if (!m->output)
-		m->output = is_stdout ? "/dev/stdout" : path;
+		m->output = is_standard_output(path) ? "/dev/stdout" : path;
 	rc = merge_run(m);
 	if (wrong_selects > SELECTS_TOLD)
 		cli_warning("select: the same of other types: %u", wrong_selects - SELECTS_TOLD);
@@ -77,7 +76,7 @@ static int run(const struct cli_args *args)
 	};
 	int status;
 
-	if (strcmp(cli_text(args, "output"), "-") == 0 && term_is(stdout))
+	if (is_standard_output(cli_text(args, "output")) && term_is(stdout))
 		return cli_usage("recordings are binary: give -o FILE, or redirect it");
 	status = filter_read(args, &settings);
 	if (status)
@@ -89,14 +88,11 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "OUT",
-	 .fallback = "merged.jfr",
-	 .help = "Write this file, whole or not at all; -: standard output"},
+	{"output", 'o', CLI_FILE, 0, "OUT",
+	 .help = "Write this file, whole or not at all; -: standard output",
+	 .fallback = "merged.jfr"},
 	FILTER_OPTIONS,
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -113,15 +109,14 @@ const struct cli_command cmd_merge = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
-	.description =
-		"Reads any recordings of the JFR format, a JVM's too, and writes one with all "
-		"their events, types, annotations and stacks.\n"
-		"\n"
-		"Settings are applied to events of any type, as a live recording does it: "
-		"enabled, select, threshold, throttle, and stackTrace. So `select` works for the "
-		"JDK's own events, too, which no JDK applies it to.\n"
-		"\n"
-		"Exits 1 when a file is damaged; what is whole is merged all the same.",
+	.description = "Reads any recordings of the JFR format, a JVM's too, and writes one with "
+		       "all their events, types, annotations and stacks.\n"
+		       "\n"
+		       "Settings are applied to events of any type, as a live recording does it: "
+		       "enabled, select, threshold, throttle, and stackTrace. So `select` works "
+		       "for the JDK's own events, too, which no JDK applies it to.\n"
+		       "\n"
+		       "Exits 1 when a file is damaged; what is whole is merged all the same.",
 	.options = options,
 	.examples = examples,
 	.run = run,

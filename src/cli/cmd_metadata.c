@@ -8,7 +8,6 @@
 #include "report/show/layout.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +25,7 @@ static int cmd_metadata_is_event(const struct weft_jfr_class *c)
 	return ends_in(weft_jfr_class_super(c), ".Event");
 }
 
-/* Primitives, structs, annotations, settings, events. */
+/* Types are shown in these groups: primitives, structs, annotations, settings, events. */
 static int cmd_metadata_group_of(const struct weft_jfr_class *c)
 {
 	const char *super = weft_jfr_class_super(c);
@@ -52,7 +51,7 @@ static int by_group(const void *a, const void *b)
 	       (weft_jfr_class_id(x) < weft_jfr_class_id(y));
 }
 
-/* Globs are of event types: with any given, the others are left out. */
+/* With globs, which are of event types, only the types that match are kept. */
 static size_t choose(struct jfr_declared *d, struct print_select *select)
 {
 	size_t kept = 0;
@@ -85,16 +84,15 @@ static int cmd_metadata_show(const struct cli_args *args, struct jfr_declared *d
 			     struct print_select *select)
 {
 	size_t count = choose(d, select);
-	int rc = 0;
+	int status = CLI_DONE;
 
+	errno = 0;
 	if (!cli_flag(args, "json"))
 		metadata_text(d->classes, count);
 	else
-		rc = metadata_json(d->classes, count);
-	if (!rc && (fflush(stdout) != 0 || ferror(stdout)))
-		rc = -errno;
-	if (rc)
-		return cli_written(rc);
+		status = cli_written(metadata_json(d->classes, count));
+	if (status || cli_flushed())
+		return CLI_FAILED;
 	cmd_metadata_warn_of_globs(select);
 	return count || !select->count ? CLI_DONE : cli_error("nothing is selected");
 }
@@ -130,21 +128,13 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "events",
-	 .letter = 'e',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
+	{"events", 'e', CLI_TEXT, CLI_LIST, "GLOB,...",
 	 .help = "Only these event types: 'jdk.*', ExecutionSample, '*Sample'"},
-	{.name = "categories",
-	 .letter = 'c',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
+	{"categories", 'c', CLI_TEXT, CLI_LIST, "GLOB,...",
 	 .help = "Only event types in these categories, or named by --events: GC, 'Java*', JVM "
 		 "(first letters)"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
+	{0},
 };
 
 static const struct cli_example examples[] = {

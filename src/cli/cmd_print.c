@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,7 +19,7 @@
 
 static volatile sig_atomic_t is_stopped;
 
-/* What is being followed is ended as if the file were: JSON is closed. */
+/* Following ends as if the file had ended, so that JSON is closed. */
 static void cmd_print_stop(int signo)
 {
 	(void)signo;
@@ -49,7 +48,7 @@ static int cmd_print_verdict(struct printer *p, const char *path, int rc)
 	printer_totals(p, &totals);
 	if (!rc || totals.output_rc)
 		return CLI_DONE; /* the output's error is told once, in the end */
-	/* who stops following leaves the writer in the middle of a chunk */
+	/* when following was stopped, the writer is in the middle of a chunk */
 	if (rc == -EBADMSG && is_stopped)
 		return CLI_DONE;
 	if (*printer_error(p))
@@ -71,7 +70,7 @@ static void cmd_print_offer(const char *name, void *arg)
 		search->best = name;
 }
 
-/* A typing error looks as if nothing had happened. */
+/* With a typing error in a glob it would look as if nothing had happened. */
 static void cmd_print_warn_of_globs(struct printer *p, const struct print_select *select)
 {
 	char clean[LAYOUT_TEXT], other[LAYOUT_TEXT];
@@ -150,16 +149,15 @@ static int cmd_print_all(const struct cli_args *args, struct printer *p,
 	return status;
 }
 
-/* Nobody reads on: that is no news to who closed the pipe. */
+/* Whoever closed the pipe knows that nobody reads on: no message. */
 static int tell_output(const char *path, int rc)
 {
 	if (rc == -EPIPE)
 		return CLI_FAILED;
-	return cli_error("%s: %s", path && strcmp(path, "-") != 0 ? path : "standard output",
-			 strerror(-rc));
+	return cli_error("%s: %s", output_name(path), strerror(-rc));
 }
 
-/* Damaged recordings give a whole output of what is whole in them. */
+/* Of damaged recordings the output has what is whole in them, and is complete itself. */
 static int print_to(const struct cli_args *args, struct print_options *options)
 {
 	const char *path = cli_text(args, "output");
@@ -192,7 +190,7 @@ static int cmd_print_check(const struct cli_args *args)
 		return cli_usage("--json or --xml, not both");
 	if (cli_flag(args, "follow") && cli_operand_count(args) > 1)
 		return cli_usage("--follow: of one file");
-	if (!to || !strcmp(to, "-"))
+	if (is_standard_output(to))
 		return CLI_DONE;
 	if (cli_flag(args, "follow"))
 		return cli_usage("--follow goes to standard output: redirect it");
@@ -230,40 +228,22 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "events",
-	 .letter = 'e',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
+	{"events", 'e', CLI_TEXT, CLI_LIST, "GLOB,...",
 	 .help = "Only events of these types: 'jdk.*', ExecutionSample, '*Sample'"},
-	{.name = "categories",
-	 .letter = 'c',
-	 .kind = CLI_TEXT,
-	 .flags = CLI_LIST,
-	 .argument = "GLOB,...",
-	 .help = "Only events of types in these categories, or named by --events: GC, 'Java*', "
-		 "JVM (first letters)"},
-	{.name = "json", .kind = CLI_FLAG, .help = "Print JSON, as `jfr print --json` does"},
-	{.name = "xml", .kind = CLI_FLAG, .help = "Print XML, as `jfr print --xml` does"},
-	{.name = "stack-depth",
-	 .letter = 'd',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .fallback = "5",
-	 .help = "Show the N innermost frames of stacks"},
-	{.name = "context",
-	 .kind = CLI_FLAG,
+	{"categories", 'c', CLI_TEXT, CLI_LIST, "GLOB,...",
+	 .help = "Only events of types in these categories, or named by --events: GC, 'Java*', JVM "
+		 "(first letters)"},
+	{"json", 0, CLI_FLAG, .help = "Print JSON, as `jfr print --json` does"},
+	{"xml", 0, CLI_FLAG, .help = "Print XML, as `jfr print --xml` does"},
+	{"stack-depth", 'd', CLI_COUNT, 0, "N", .help = "Show the N innermost frames of stacks",
+	 .fallback = "5"},
+	{"context", 0, CLI_FLAG,
 	 .help = "With each event, the contextual events that its thread had open at its end"},
-	{.name = "follow",
-	 .letter = 'f',
-	 .kind = CLI_FLAG,
+	{"follow", 'f', CLI_FLAG,
 	 .help = "Go on as the file grows, until the recording is over or this is interrupted"},
-	{.name = "output",
-	 .letter = 'o',
-	 .kind = CLI_FILE,
-	 .argument = "FILE",
+	{"output", 'o', CLI_FILE, 0, "FILE",
 	 .help = "Write this file, whole or not at all; - or none: standard output"},
-	{.name = NULL},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -281,14 +261,13 @@ const struct cli_command cmd_print = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
-	.description =
-		"Takes any JFR file, and prints what `jfr print` of JDK 17 does, in its three "
-		"forms: text, JSON, XML. Events come chunk by chunk, in the order of their ends. "
-		"Globs are of names as a whole or without their package; * and ? stand for "
-		"anything, upper and lower case are different.\n"
-		"\n"
-		"Exits 1 when a file is damaged (what is whole is printed), or nothing is "
-		"selected.",
+	.description = "Takes any JFR file, and prints what `jfr print` of JDK 17 does, in its "
+		       "three forms: text, JSON, XML. Events come chunk by chunk, in the order of "
+		       "their ends. Globs are of names as a whole or without their package; * and "
+		       "? stand for anything, upper and lower case are different.\n"
+		       "\n"
+		       "Exits 1 when a file is damaged (what is whole is printed), or nothing is "
+		       "selected.",
 	.options = options,
 	.examples = examples,
 	.run = run,

@@ -13,7 +13,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +32,7 @@ struct rows {
 };
 
 static const struct cli_option options[] = {
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object"},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object"},
 	{0},
 };
 
@@ -46,7 +45,7 @@ static const struct cli_example examples[] = {
 
 /* ---- looking */
 
-/* Its words; of one that has none left, its name in brackets, as ps(1) does. */
+/* Its command line; its name in brackets, as ps(1) shows it, where it has none. */
 static char *cmd_ps_read_command(pid_t pid)
 {
 	char *text = process_command_line_of(pid);
@@ -91,15 +90,6 @@ static int compare_rows(const void *a, const void *b)
 	return x->carrier.pid < y->carrier.pid ? -1 : x->carrier.pid > y->carrier.pid;
 }
 
-static int look_at_all(struct rows *rows)
-{
-	int rc = proc_each(cmd_ps_look_at, rows);
-
-	if (rows->count)
-		qsort(rows->row, rows->count, sizeof(*rows->row), compare_rows);
-	return rc;
-}
-
 static void rows_free(struct rows *rows)
 {
 	for (size_t i = 0; i < rows->count; i++)
@@ -109,27 +99,30 @@ static void rows_free(struct rows *rows)
 
 /* ---- telling */
 
-static void state_text(const struct row *r, char *out, size_t room)
+/* Is another process part of the state? Then *pid is it. */
+static int has_other_pid(const struct row *r, int *pid)
 {
 	const struct weft_session_header *h = &r->carrier.header;
 
-	switch (r->state) {
-	case CARRIER_RECORDED:
-		snprintf(out, room, "recorded by %d", (int)h->collector_pid);
-		break;
-	case CARRIER_FORKED:
-		snprintf(out, room, "forked from %d", (int)h->pid);
-		break;
-	case CARRIER_OVER:
-		snprintf(out, room, "recording over");
-		break;
-	case CARRIER_LEFT:
-		snprintf(out, room, "left by %d", (int)h->collector_pid);
-		break;
-	default:
-		snprintf(out, room, "%s", carrier_state_text(r->state));
-		break;
-	}
+	*pid = r->state == CARRIER_FORKED ? h->pid : h->collector_pid;
+	return r->state == CARRIER_RECORDED || r->state == CARRIER_LEFT ||
+	       r->state == CARRIER_FORKED;
+}
+
+static void state_text(const struct row *r, char *out, size_t room)
+{
+	static const char *const words[] = {[CARRIER_RECORDED] = "recorded by",
+					    [CARRIER_FORKED] = "forked from",
+					    [CARRIER_OVER] = "recording over",
+					    [CARRIER_LEFT] = "left by",
+					    [CARRIER_UNKNOWN] = NULL};
+	const char *word = words[r->state] ? words[r->state] : carrier_state_text(r->state);
+	int pid;
+
+	if (has_other_pid(r, &pid))
+		snprintf(out, room, "%s %d", word, pid);
+	else
+		snprintf(out, room, "%s", word);
 }
 
 static void version_text(const struct row *r, char *out, size_t room)
@@ -164,46 +157,40 @@ static void cmd_ps_print_people(const struct rows *rows)
 			rows->hidden, rows->hidden == 1 ? "process" : "processes");
 }
 
-static json_t *other_pid(const struct row *r)
-{
-	const struct weft_session_header *h = &r->carrier.header;
-
-	if (r->state == CARRIER_RECORDED || r->state == CARRIER_LEFT)
-		return json_integer(h->collector_pid);
-	return r->state == CARRIER_FORKED ? json_integer(h->pid) : json_null();
-}
-
 static json_t *cmd_ps_row_value(const struct row *r)
 {
 	char version[32];
+	int pid;
 
 	version_text(r, version, sizeof(version));
 	return json_pack("{s:i, s:s, s:o, s:i, s:s, s:s, s:o}", "pid", (int)r->carrier.pid, "state",
-			 carrier_state_text(r->state), "other_pid", other_pid(r), "threads",
+			 carrier_state_text(r->state), "other_pid",
+			 has_other_pid(r, &pid) ? json_integer(pid) : json_null(), "threads",
 			 (int)r->threads, "version", version, "by",
 			 carrier_way_text(r->carrier.way), "command", json_text(r->command));
 }
 
 static int cmd_ps_print_json(const struct rows *rows)
 {
-	json_t *list = json_array(), *all;
-	int rc = list ? 0 : -1;
+	json_t *list = json_array(), *all = NULL;
+	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < rows->count; i++)
 		rc = json_array_append_new(list, cmd_ps_row_value(&rows->row[i]));
-	all = rc ? NULL
-		 : json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
-			     (int)rows->hidden);
-	rc = json_emit(all, stdout, JSON_INDENT(2));
+	if (rc == 0)
+		all = json_pack("{s:i, s:O, s:i}", "version", 1, "programs", list, "hidden",
+				(int)rows->hidden);
 	json_decref(list);
-	return cli_written(rc);
+	return cli_written(json_emit(all, stdout, JSON_INDENT(2)));
 }
 
 static int run(const struct cli_args *args)
 {
 	struct rows rows = {0};
-	int rc = look_at_all(&rows), status = CLI_DONE;
+	int rc = proc_each(cmd_ps_look_at, &rows), status = CLI_DONE;
 
+	if (rows.count)
+		qsort(rows.row, rows.count, sizeof(*rows.row), compare_rows);
 	if (rc)
 		status = cli_error("/proc: %s", strerror(-rc));
 	else if (cli_flag(args, "json"))
@@ -217,19 +204,18 @@ static int run(const struct cli_args *args)
 const struct cli_command cmd_ps = {
 	.name = "ps",
 	.summary = "List programs that carry weft, and who records them",
-	.description =
-		"Lists the programs on this machine that carry weft's runtime: their pid, state, "
-		"number of threads, the runtime's version, how it came into the program, and the "
-		"command.\n"
-		"\n"
-		"State: idle (nobody records; weft record -p can), recorded by PID, left by PID "
-		"(whoever recorded it is gone; weft record -p takes over), recording over (it was "
-		"recorded from its start, and runs on), forked from PID (has begun no session of "
-		"its own yet), unknown.\n"
-		"\n"
-		"By: preloaded (LD_PRELOAD), linked (the executable needs libweft.so), loaded "
-		"(dlopen, or another library needs it), libweft.a (context only: it cannot be "
-		"sampled on CPU).",
+	.description = "Lists the programs on this machine that carry weft's runtime: their pid, "
+		       "state, number of threads, the runtime's version, how it came into the "
+		       "program, and the command.\n"
+		       "\n"
+		       "State: idle (nobody records; weft record -p can), recorded by PID, left by "
+		       "PID (whoever recorded it is gone; weft record -p takes over), recording "
+		       "over (it was recorded from its start, and runs on), forked from PID (has "
+		       "begun no session of its own yet), unknown.\n"
+		       "\n"
+		       "By: preloaded (LD_PRELOAD), linked (the executable needs libweft.so), "
+		       "loaded (dlopen, or another library needs it), libweft.a (context only: it "
+		       "cannot be sampled on CPU).",
 	.options = options,
 	.examples = examples,
 	.run = run,

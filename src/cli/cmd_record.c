@@ -25,10 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_NOT_FOUND 127
-#define EXIT_CANNOT_RUN 126
 #define DEFAULT_OUTPUT "weft.jfr"
-#define LIMIT_CHUNKS 16 /* parts of a file with a limit, about */
+#define LIMIT_CHUNKS 16 /* about so many parts has a file with a limit */
 #define MAX_SIZE_LEAST ((uint64_t)1 << 20)
 #define MAX_AGE_LEAST_NS UINT64_C(1000000000)
 
@@ -36,47 +34,46 @@ static const char *const clock_choices[] = {
 	[WEFT_CLOCK_AUTO] = "auto", [WEFT_CLOCK_TICKS] = "ticks", NULL};
 
 static const struct cli_option options[] = {
-	{"output", 'o', CLI_FILE, 0, "FILE", "Write the recording to FILE, replacing it", NULL,
-	 NULL},
+	{"output", 'o', CLI_FILE, 0, "FILE", .help = "Write the recording to FILE, replacing it"},
 	{"pid", 'p', CLI_TEXT, CLI_MANY, "PID",
-	 "Record a program that runs already and carries weft, instead of CMD", NULL, NULL},
+	 .help = "Record a program that runs already and carries weft, instead of CMD"},
 	ENGINE_OPTIONS,
 	SETTINGS_OPTIONS,
-	{"duration", 0, CLI_TIME, 0, "TIME", "Finish the recording after TIME; the program runs on",
-	 NULL, NULL},
+	{"duration", 0, CLI_TIME, 0, "TIME",
+	 .help = "Finish the recording after TIME; the program runs on"},
 	{"waits", 0, CLI_CHOICE, CLI_LIST | CLI_BARE, "GROUP,...",
-	 "Make events of waits for locks (weft.LockWait) and in calls that wait (weft.IOWait)",
-	 NULL, record_waits},
+	 .help = "Make events of waits for locks (weft.LockWait) and in calls that wait "
+		 "(weft.IOWait)",
+	 .choices = record_waits},
 	{"stack", 0, CLI_CHOICE, CLI_MORE, "HOW",
-	 "How stacks are taken: auto walks by unwind tables and copies what they do not reach",
-	 "auto", collector_stack_modes},
+	 .help = "How stacks are taken: auto walks by unwind tables and copies what they do not "
+		 "reach",
+	 .fallback = "auto", .choices = collector_stack_modes},
 	{"clock", 0, CLI_CHOICE, 0, "CLOCK",
-	 "What takes samples of CPU time: auto is an hrtimer for each thread where perf is "
-	 "allowed, else ticks, the kernel's",
-	 "auto", clock_choices},
-	{"inline-context", 0, CLI_FLAG, 0, NULL,
-	 "Write ids and tags into each sample (weft.ExecutionSample)", NULL, NULL},
+	 .help = "What takes samples of CPU time: auto is an hrtimer for each thread where perf is "
+		 "allowed, else ticks, the kernel's",
+	 .fallback = "auto", .choices = clock_choices},
+	{"inline-context", 0, CLI_FLAG,
+	 .help = "Write ids and tags into each sample (weft.ExecutionSample)"},
 	{"prime-signal", 0, CLI_TEXT, 0, "SIGNAL",
-	 "Signal that primes threads which run already: urg, rt, none, or a real-time number",
-	 "urg", NULL},
+	 .help = "Signal that primes threads which run already: urg, rt, none, or a real-time "
+		 "number",
+	 .fallback = "urg"},
 	{"ring", 0, CLI_BYTES, 0, "SIZE",
-	 "Room for the samples of one thread, and for as much of its coroutines", "256K", NULL},
-	{"chunk-time", 0, CLI_TIME, 0, "TIME", "A part of the file is whole after TIME", "10s",
-	 NULL},
-	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", "... or at SIZE", "16M", NULL},
+	 .help = "Room for the samples of one thread, and for as much of its coroutines",
+	 .fallback = "256K"},
+	{"chunk-time", 0, CLI_TIME, 0, "TIME", .help = "A part of the file is whole after TIME",
+	 .fallback = "10s"},
+	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", .help = "... or at SIZE", .fallback = "16M"},
 	{"max-size", 0, CLI_BYTES, 0, "SIZE",
-	 "Keep the newest of the recording: old parts leave a file that would get larger", NULL,
-	 NULL},
-	{"max-age", 0, CLI_TIME, 0, "TIME", "... or those that ended longer than TIME ago", NULL,
-	 NULL},
-	{"environment", 0, CLI_FLAG, 0, NULL,
-	 "Write the program's environment variables, without what looks like a secret", NULL, NULL},
-	{"debuginfod", 0, CLI_FLAG, 0, NULL,
-	 "Get debug files that name code from the servers in DEBUGINFOD_URLS", NULL, NULL},
-	{"no-children", 0, CLI_FLAG, 0, NULL, "Record the program alone, not those that it starts",
-	 NULL, NULL},
-	{"wait-all", 0, CLI_FLAG, 0, NULL, "Go on until all that it started have ended", NULL,
-	 NULL},
+	 .help = "Keep the newest of the recording: old parts leave a file that would get larger"},
+	{"max-age", 0, CLI_TIME, 0, "TIME", .help = "... or those that ended longer than TIME ago"},
+	{"environment", 0, CLI_FLAG,
+	 .help = "Write the program's environment variables, without what looks like a secret"},
+	{"debuginfod", 0, CLI_FLAG,
+	 .help = "Get debug files that name code from the servers in DEBUGINFOD_URLS"},
+	{"no-children", 0, CLI_FLAG, .help = "Record the program alone, not those that it starts"},
+	{"wait-all", 0, CLI_FLAG, .help = "Go on until all that it started have ended"},
 	{0},
 };
 
@@ -105,12 +102,8 @@ static void warn_of_ticks(const struct collector_options *o)
 			    (unsigned long long)(UINT64_C(1000000000) / tick_ns));
 }
 
-static int is_power_of_two(uint64_t n)
-{
-	return n && (n & (n - 1)) == 0;
-}
-
-/* A real-time one that is pending ends what a raw exec has begun: hence a choice. */
+/* There is a choice because a real-time signal that is pending across an exec which no hook saw
+ * ends the new program. */
 static int read_prime_signal(const struct cli_args *args, int *signal_number)
 {
 	const char *text = cli_text(args, "prime-signal");
@@ -131,7 +124,7 @@ static int read_prime_signal(const struct cli_args *args, int *signal_number)
 	return 0;
 }
 
-/* Parts small enough that the file can be cut finely, unless they were asked for. */
+/* Makes parts small enough for a file with a limit, unless their size was asked for. */
 static void fit_chunks(const struct cli_args *args, struct collector_options *o)
 {
 	uint64_t size = o->max_bytes / LIMIT_CHUNKS, age = o->max_age_ns / LIMIT_CHUNKS;
@@ -174,7 +167,7 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 		rc = read_prime_signal(args, &o->prime_signal);
 	if (rc)
 		return rc;
-	if (ring < WEFT_RING_BYTES_MIN || ring > WEFT_RING_BYTES_MAX || !is_power_of_two(ring))
+	if (ring < WEFT_RING_BYTES_MIN || ring > WEFT_RING_BYTES_MAX || (ring & (ring - 1)) != 0)
 		return cli_usage("--ring: '%s' is no power of two between 32K and 16M",
 				 cli_text(args, "ring"));
 	if (chunk < 4096 || chunk > UINT64_C(512) << 20)
@@ -205,16 +198,6 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 
 /* ---- the program */
 
-static int refuse_start(const char *command, int rc)
-{
-	if (rc == -ENOENT) {
-		cli_error("%s: command not found", command);
-		return EXIT_NOT_FOUND;
-	}
-	cli_error("%s: %s", command, strerror(-rc));
-	return EXIT_CANNOT_RUN;
-}
-
 /* 0 when there is something to record, else an exit status. */
 static int look_at_program(const char *path)
 {
@@ -223,13 +206,13 @@ static int look_at_program(const char *path)
 	int rc = program_look(path, &verdict, subject);
 
 	if (rc)
-		return refuse_start(subject, rc);
+		return cli_not_run(subject, rc);
 	switch (verdict) {
 	case PROGRAM_FINE:
 		return 0;
 	case PROGRAM_NOT_ELF:
 		cli_error("%s: cannot be run: %s", subject, program_reason(verdict));
-		return EXIT_CANNOT_RUN;
+		return CLI_CANNOT_RUN;
 	case PROGRAM_UNREADABLE:
 		cli_warning("%s: %s: it may be one that cannot be recorded", subject,
 			    program_reason(verdict));
@@ -256,7 +239,7 @@ static char *join_words(char **words)
 	return text;
 }
 
-/* Processes are looked at by their pids, which /proc may know from elsewhere. */
+/* Processes are looked up in /proc by their pids, which must be those of our PID namespace. */
 static int look_at_proc(void)
 {
 	char own[16] = "";
@@ -272,7 +255,7 @@ static int look_at_proc(void)
 
 /* ---- the recording */
 
-/* An older recording under the default name is kept, one. */
+/* The last recording under the default name is kept. */
 static int keep_older(const char *path)
 {
 	char older[] = DEFAULT_OUTPUT ".old";
@@ -296,7 +279,7 @@ static int start_program(struct record *r, const char *path, char **argv, const 
 			       &r->pid);
 
 	if (rc)
-		return refuse_start(argv[0], rc);
+		return cli_not_run(argv[0], rc);
 	collector_set_root(r->collector, r->pid);
 	return 0;
 }
@@ -317,31 +300,25 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	free((char *)(uintptr_t)o->command_line);
 	if (status == 0)
 		status = start_program(r, path, argv, libraries);
-	if (status) {
-		collector_free(r->collector);
-		return status;
-	}
-	status = record_wait(r);
+	if (status == 0)
+		status = record_wait(r);
 	collector_free(r->collector);
 	return status;
 }
 
-/* What both kinds of recording have; the file is not touched before the program was found. */
+/* What both kinds of recording do, after the program was found: the file is not touched before. */
 static int begin_record(const struct cli_args *args, struct record *r, struct collector_options *o)
 {
 	int status = 0;
 
 	if (o->engines & WEFT_ENGINE_CPU)
 		warn_of_ticks(o);
-	if (!r->path) {
-		r->path = DEFAULT_OUTPUT;
-		status = keep_older(r->path);
+	if (!o->path) {
+		o->path = DEFAULT_OUTPUT;
+		status = keep_older(o->path);
 	}
-	r->duration_ns = cli_number(args, "duration");
 	r->wait_all = cli_flag(args, "wait-all");
 	r->progress = term_is(stderr);
-	r->no_children = o->no_children;
-	o->path = r->path;
 	return status;
 }
 
@@ -353,7 +330,7 @@ static int open_attached(struct record *r, struct collector_options *o, struct a
 
 	if (status)
 		return cli_error("cannot wait for a signal: %s", strerror(-status));
-	if (!r->no_children)
+	if (!o->no_children)
 		unrecorded_begin(&r->unrecorded, a->pids, a->count);
 	snprintf(a->text, sizeof(a->text), "--pid %d", (int)a->target[0].pid);
 	o->command_line = a->text;
@@ -383,8 +360,6 @@ static int record_attached(const struct cli_args *args, struct record *r,
 	if (status == 0)
 		status = attached_wait(r, &a);
 	collector_free(r->collector);
-	o->command_line = NULL; /* was a's, as its targets are */
-	o->attach = NULL;
 	unrecorded_free(&r->unrecorded);
 	attached_free(&a);
 	return status;
@@ -400,29 +375,23 @@ static int run_program(const struct cli_args *args, struct record *r, struct col
 		return cli_usage("missing operand: record [--] CMD [ARG]..., or --pid PID");
 	rc = program_find(argv[0], path, sizeof(path));
 	if (rc)
-		return refuse_start(argv[0], rc);
+		return cli_not_run(argv[0], rc);
 	status = look_at_program(path);
 	if (status == 0)
 		status = look_at_proc();
-	if (status)
-		return status;
-	status = record_preload(args, preload, sizeof(preload));
-	if (status)
-		return status;
-	status = begin_record(args, r, o);
-	if (status)
-		return status;
-	return record_program(r, o, path, argv, preload);
+	if (status == 0)
+		status = record_preload(args, preload, sizeof(preload));
+	if (status == 0)
+		status = begin_record(args, r, o);
+	return status ? status : record_program(r, o, path, argv, preload);
 }
 
 static int run(const struct cli_args *args)
 {
-	struct collector_options o = {0};
-	struct record r = {.path = cli_text(args, "output")};
+	struct collector_options o = {.path = cli_text(args, "output")};
+	struct record r = {.options = &o};
 	int status = read_settings(args, &o);
 
-	r.stack_mode = o.stack_mode;
-	r.engines = o.engines;
 	if (status == 0 && cli_given(args, "pid") && cli_operands(args)[0])
 		status = cli_usage("--pid: a program that runs, or a CMD to run: give one of them");
 	else if (status == 0 && cli_given(args, "pid"))

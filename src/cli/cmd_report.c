@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft report: whose CPU time was it? */
+/* weft report: sums the samples of a recording by what they worked for. */
 #include "cli/frame/cli.h"
 
 #include "cli/frame/recording_args.h"
 #include "report/sum/report.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOP_OVERVIEW 10
@@ -24,12 +23,12 @@ static int cmd_report_print(const struct cli_args *args, struct report *r)
 	errno = 0;
 	rc = cli_flag(args, "json") ? report_json(r, style.top_given ? style.top : 0, stdout)
 				    : report_text(r, &style, stdout);
-	if (ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : CLI_DONE;
 }
 
-/* A damaged file is shown as far as it is whole, and is a failure all the same. */
+/* A damaged file is shown as far as it is whole; the exit status is a failure's. */
 static int cmd_report_verdict(const struct report *r)
 {
 	const struct facts *f = source_facts(r->source);
@@ -52,10 +51,8 @@ static int cmd_report_run_query(const struct cli_args *args, struct report_query
 
 	if (rc)
 		return recording_refuse(args, q->path, rc);
-	if (!r->overview)
-		recording_warn(r->path, &r->sums[0].key, source_model(r->source));
-	for (size_t i = 0; i < r->where_count; i++)
-		recording_warn(r->path, &r->wheres[i].key, source_model(r->source));
+	recording_warn(r->path, source_model(r->source), &r->sums[0].key, !r->overview, r->wheres,
+		       r->where_count);
 	status = cmd_report_print(args, r);
 	if (!status)
 		status = cmd_report_verdict(r);
@@ -90,28 +87,17 @@ static const char *const keys[] = {"function",  "stack",   "span",   "root",   "
 				   "coroutine", "site",    "tag:",   "label:", NULL};
 
 static const struct cli_option options[] = {
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_CHOICE,
-	 .choices = keys,
-	 .argument = "KEY",
-	 .help = "Sum samples by this"},
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
-	 .help = "Show the N heaviest rows; 0 shows all"},
+	{"by", 'b', CLI_CHOICE, 0, "KEY", .help = "Sum samples by this", .choices = keys},
+	{"top", 'n', CLI_COUNT, 0, "N", .help = "Show the N heaviest rows; 0 shows all"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
-	{.name = "count",
-	 .kind = CLI_FLAG,
+	{"count", 0, CLI_FLAG,
 	 .help = "Count samples or events instead of weighing them by their time"},
-	{.name = "counters",
-	 .kind = CLI_FLAG,
+	{"counters", 0, CLI_FLAG,
 	 .help = "Show every counter with what it means, and the histograms"},
 	RECORDING_OPTION_NO_INLINES,
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -132,12 +118,11 @@ const struct cli_command cmd_report = {
 	.summary = "Show whose time a recording holds",
 	.operands = "[FILE]",
 	.operands_max = 1,
-	.description =
-		"Sums the samples of a .jfr file (default: " RECORDING_FILE
-		"): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
-		"what answers whose time it was: tags, spans, functions. Shares have their 95 % "
-		"interval, where the terminal has room for it. Exits 1 when the "
-		"file is damaged (what is whole is shown) or no sample was counted.",
+	.description = "Sums the samples of a .jfr file (default: " RECORDING_FILE
+		       "): weft's own, a JVM's, async-profiler's. Without --by it shows in short "
+		       "what answers whose time it was: tags, spans, functions. Shares have their "
+		       "95 % interval, where the terminal has room for it. Exits 1 when the file "
+		       "is damaged (what is whole is shown) or no sample was counted.",
 	.options = options,
 	.examples = examples,
 	.run = run,

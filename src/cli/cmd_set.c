@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weft set: other settings of events while it is recorded. One question to the collector, by the
- * socket through which processes join it (weft/abi/rendezvous.h), whose path stands in the
- * session of the process.
+ * weft set: changes settings of events while a process is recorded. It asks the collector once,
+ * over the socket through which processes join it (weft/abi/rendezvous.h); the session of the
+ * process has the path.
  */
 #include "cli/frame/cli.h"
 #include "collector/process/carrier.h"
@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -22,10 +21,10 @@
 #define PATIENCE_S 10
 
 static const struct cli_option options[] = {
-	{"all", 0, CLI_FLAG, 0, NULL,
-	 "In all processes of the recording, and those that join later, not in this one alone",
-	 NULL, NULL},
-	{"json", 0, CLI_FLAG, 0, NULL, "Print the answer as JSON", NULL, NULL},
+	{"all", 0, CLI_FLAG,
+	 .help = "In all processes of the recording, and those that join later, not in this one "
+		 "alone"},
+	{"json", 0, CLI_FLAG, .help = "Print the answer as JSON"},
 	{0},
 };
 

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -70,7 +69,7 @@ static json_t *cmd_summary_counted(const struct jfr_row *row)
 			 "count", json_number(row->count), "bytes", json_number(row->bytes));
 }
 
-/* One line: several files make several lines. */
+/* Each file makes one line. */
 static int cmd_summary_print_json(const char *path, const struct jfr_summary *s, const char *damage)
 {
 	json_t *events = json_array();
@@ -97,10 +96,8 @@ static int summarize(const struct cli_args *args, const char *path)
 		return recording_refuse(args, path, -errno);
 	rc = jfr_summarize(r, &s);
 	if (cli_flag(args, "json")) {
-		int failed = cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL);
-
-		if (failed)
-			status = cli_error("standard output: %s", strerror(-failed));
+		status = cli_written(
+			cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL));
 	} else if (s.chunks || s.count) {
 		if (cli_operand_count(args) > 1)
 			printf("\n%s\n", path);
@@ -124,16 +121,12 @@ static int run(const struct cli_args *args)
 		if (one)
 			status = one;
 	}
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno));
-	return status;
+	return cli_flushed() ? CLI_FAILED : status;
 }
 
 static const struct cli_option options[] = {
-	{.name = "json",
-	 .kind = CLI_FLAG,
-	 .help = "Print a JSON object for each file, a line each"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print a JSON object for each file, a line each"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -149,11 +142,10 @@ const struct cli_command cmd_summary = {
 	.operands = "FILE...",
 	.operands_min = 1,
 	.operands_max = -1,
-	.description =
-		"Reads any recording of the JFR format, a JVM's too. Events are counted, not "
-		"looked into, so this is as fast as the file can be read.\n"
-		"\n"
-		"Exits 1 when a file is damaged; what is whole is counted all the same.",
+	.description = "Reads any recording of the JFR format, a JVM's too. Events are counted, "
+		       "not looked into, so this is as fast as the file can be read.\n"
+		       "\n"
+		       "Exits 1 when a file is damaged; what is whole is counted all the same.",
 	.options = options,
 	.examples = examples,
 	.run = run,

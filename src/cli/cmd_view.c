@@ -7,7 +7,6 @@
 #include "report/view/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define TOP 40
@@ -27,12 +26,12 @@ static int cmd_view_print(const struct cli_args *args, const struct view_run *v)
 	errno = 0;
 	rc = cli_flag(args, "json") ? view_json(v, cli_given(args, "top") ? style.top : 0, stdout)
 				    : view_text(v, &style, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_error("standard output: %s", strerror(errno ? errno : EIO));
+	if (cli_flushed())
+		return CLI_FAILED;
 	return rc ? cli_error("%s: %s", v->query->path, strerror(-rc)) : CLI_DONE;
 }
 
-/* A damaged file is shown as far as it is whole, and is a failure all the same. */
+/* A damaged file is shown as far as it is whole; the exit status is a failure's. */
 static int cmd_view_verdict(const struct view_run *v)
 {
 	const struct facts *f = source_facts(v->source);
@@ -61,16 +60,6 @@ static int refuse_name(const char *path, const char *name)
 			 name, path);
 }
 
-static void cmd_view_warn(const struct view_run *v)
-{
-	const struct model *m = source_model(v->source);
-
-	if (v->query->by)
-		recording_warn(v->query->path, &v->by, m);
-	for (size_t i = 0; i < v->query->where_count; i++)
-		recording_warn(v->query->path, &v->wheres[i].key, m);
-}
-
 static int run_file(const struct cli_args *args, struct view_query *q, const char *path)
 {
 	struct view_run *v;
@@ -82,7 +71,8 @@ static int run_file(const struct cli_args *args, struct view_query *q, const cha
 		return refuse_name(path, q->type);
 	if (rc)
 		return recording_refuse(args, path, rc);
-	cmd_view_warn(v);
+	recording_warn(path, source_model(v->source), &v->by, q->by != NULL, v->wheres,
+		       q->where_count);
 	status = cmd_view_print(args, v);
 	if (!status)
 		status = cmd_view_verdict(v);
@@ -152,21 +142,15 @@ static int run(const struct cli_args *args)
 }
 
 static const struct cli_option options[] = {
-	{.name = "top",
-	 .letter = 'n',
-	 .kind = CLI_COUNT,
-	 .argument = "N",
+	{"top", 'n', CLI_COUNT, 0, "N",
 	 .help = "Show the N heaviest rows, of a type the first N events; 0 shows all"},
-	{.name = "by",
-	 .letter = 'b',
-	 .kind = CLI_TEXT,
-	 .argument = "KEY",
+	{"by", 'b', CLI_TEXT, 0, "KEY",
 	 .help = "spans: sum by this key of weft report, or by type [by what they say]"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	TABLE_OPTION_WIDTH,
-	{.name = "json", .kind = CLI_FLAG, .help = "Print one JSON object a file, with all rows"},
-	{.name = NULL},
+	{"json", 0, CLI_FLAG, .help = "Print one JSON object a file, with all rows"},
+	{0},
 };
 
 static const struct cli_example examples[] = {
@@ -184,12 +168,11 @@ const struct cli_command cmd_view = {
 	.summary = "Show one thing of a recording as a table",
 	.operands = "[VIEW [FILE]...]",
 	.operands_max = -1,
-	.description =
-		"VIEW is hot-methods, latencies, spans, labels, threads, locks, or the name of "
-		"an event type, whose events are listed. Takes any .jfr files "
-		"(default: " RECORDING_FILE
-		"), one after the other. Exits 1 when a file is damaged (what is whole is "
-		"shown) or has nothing for the view.",
+	.description = "VIEW is hot-methods, latencies, spans, labels, threads, locks, or the name "
+		       "of an event type, whose events are listed. Takes any .jfr files "
+		       "(default: " RECORDING_FILE
+		       "), one after the other. Exits 1 when a file is damaged (what is whole is "
+		       "shown) or has nothing for the view.",
 	.options = options,
 	.examples = examples,
 	.run = run,

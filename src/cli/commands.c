@@ -1,64 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The list of verbs, in order of help: handed to the frame by main(). */
+/* The list of verbs, which main() hands to the frame. */
 #include "cli/commands.h"
 
-extern const struct cli_command cmd_annotate;
-extern const struct cli_command cmd_check;
-extern const struct cli_command cmd_collect;
-extern const struct cli_command cmd_completion;
-extern const struct cli_command cmd_convert;
-extern const struct cli_command cmd_coro_export;
-extern const struct cli_command cmd_coro_conform;
-extern const struct cli_command cmd_coro_dump;
-extern const struct cli_command cmd_coro_run;
-extern const struct cli_command cmd_coro_ps;
-extern const struct cli_command cmd_coro_report;
-extern const struct cli_command cmd_coro_top;
-extern const struct cli_command cmd_diff;
-extern const struct cli_command cmd_doctor;
-extern const struct cli_command cmd_help;
-extern const struct cli_command cmd_inspect;
-extern const struct cli_command cmd_man;
-extern const struct cli_command cmd_print;
-extern const struct cli_command cmd_metadata;
-extern const struct cli_command cmd_merge;
-extern const struct cli_command cmd_ps;
-extern const struct cli_command cmd_record;
-extern const struct cli_command cmd_report;
-extern const struct cli_command cmd_set;
-extern const struct cli_command cmd_summary;
-extern const struct cli_command cmd_version;
-extern const struct cli_command cmd_view;
-
+/* X(NAME): a row for each cmd_NAME, in order of help. */
 /* clang-format off */
-const struct cli_command *const weft_commands[] = {
-	&cmd_record,
-	&cmd_set,
-	&cmd_ps,
-	&cmd_inspect,
-	&cmd_summary,
-	&cmd_metadata,
-	&cmd_print,
-	&cmd_report,
-	&cmd_view,
-	&cmd_diff,
-	&cmd_annotate,
-	&cmd_merge,
-	&cmd_convert,
-	&cmd_check,
-	&cmd_doctor,
-	&cmd_coro_run,
-	&cmd_coro_ps,
-	&cmd_coro_top,
-	&cmd_coro_report,
-	&cmd_coro_export,
-	&cmd_coro_dump,
-	&cmd_coro_conform,
-	&cmd_help,
-	&cmd_version,
-	&cmd_completion,
-	&cmd_man,
-	&cmd_collect,
-	NULL,
-};
+#define VERBS(X) \
+	X(record) \
+	X(set) \
+	X(ps) \
+	X(inspect) \
+	X(summary) \
+	X(metadata) \
+	X(print) \
+	X(report) \
+	X(view) \
+	X(diff) \
+	X(annotate) \
+	X(merge) \
+	X(convert) \
+	X(check) \
+	X(doctor) \
+	X(coro_run) \
+	X(coro_ps) \
+	X(coro_top) \
+	X(coro_report) \
+	X(coro_export) \
+	X(coro_dump) \
+	X(coro_conform) \
+	X(help) \
+	X(version) \
+	X(completion) \
+	X(man) \
+	X(collect)
 /* clang-format on */
+
+#define DECLARE(NAME) extern const struct cli_command cmd_##NAME;
+VERBS(DECLARE)
+
+#define ADDRESS(NAME) &cmd_##NAME,
+const struct cli_command *const weft_commands[] = {VERBS(ADDRESS) NULL};

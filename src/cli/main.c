@@ -30,50 +30,34 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
 	return status;
 }
 
-static int refuse_verb(const char *name)
-{
-	return cli_refuse_verb(name, name[0] == '-' ? "option" : "verb");
-}
-
-/* weft GROUP [VERB] ... */
-static int run_of_group(const char *group, int argc, char **argv)
-{
-	char name[64];
-	const struct cli_command *command;
-
-	if (argc < 2) {
-		cli_help_group(stderr, group);
-		return CLI_USAGE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		cli_help_group(stdout, group);
-		return CLI_DONE;
-	}
-	snprintf(name, sizeof(name), "%s %s", group, argv[1]);
-	command = cli_command_find(name);
-	return command ? run_verb(command, argc - 1, argv + 1) : refuse_verb(name);
-}
-
+/* weft VERB ..., weft GROUP VERB ... */
 static int run(int argc, char **argv)
 {
+	const char *group = argc > 1 && cli_group_is(argv[1]) ? argv[1] : NULL, *name;
 	const struct cli_command *command;
+	char both[64];
 
-	if (argc < 2) {
-		cli_help(stderr);
+	argc -= group ? 2 : 1;
+	argv += group ? 2 : 1;
+	if (argc < 1) {
+		cli_help(stderr, group);
 		return CLI_USAGE;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		cli_help(stdout);
+	name = argv[0];
+	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
+		cli_help(stdout, group);
 		return CLI_DONE;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+	if (!group && (!strcmp(name, "--version") || !strcmp(name, "-V"))) {
 		printf("weft %s\n", cli_version);
 		return CLI_DONE;
 	}
-	if (cli_group_is(argv[1]))
-		return run_of_group(argv[1], argc - 1, argv + 1);
-	command = cli_command_find(argv[1]);
-	return command ? run_verb(command, argc - 1, argv + 1) : refuse_verb(argv[1]);
+	if (group) {
+		snprintf(both, sizeof(both), "%s %s", group, name);
+		name = both;
+	}
+	command = cli_command_find(name);
+	return command ? run_verb(command, argc, argv) : cli_refuse_verb(name);
 }
 
 int main(int argc, char **argv)

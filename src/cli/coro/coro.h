@@ -6,8 +6,7 @@
  * Runs on the command's one thread; the screen in a child of its own, so that the terminal is put
  * back whatever ends it.
  *
- *   coro_source.c      a file, a process, the newest
- *   coro_left.c        the last events of stations
+ *   coro_source.c      a shared file, and its names
  *   coro_recording.c   coroutines of a recording
  *   coro_target.c      the program, and its engine
  *   coro_tell.c        what is told at the end

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_format.h"
 
-#include <string.h>
-
 const char *const coro_format_names[] = {
 #define NAME(NAME, FLAGS, EXTENSION, HELP) #NAME,
 	EXPORT_TRACES(NAME)

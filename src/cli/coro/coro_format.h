@@ -10,10 +10,7 @@ extern const char *const coro_format_names[]; /* choices of an option: CLI_CHOIC
 
 /* clang-format off */
 #define CORO_OPTION_TABLE \
-	{.name = "table", \
-	 .kind = CLI_TEXT, \
-	 .argument = "NAME", \
-	 .fallback = "coro_trace_events", \
+	{"table", 0, CLI_TEXT, 0, "NAME", .fallback = "coro_trace_events", \
 	 .help = "The table that SQL text fills, made when there is none; rows are added to it"}
 /* clang-format on */
 

@@ -5,7 +5,7 @@
  * end of the one is the beginning of the other. Where something is, the events' numbers show a gap,
  * as they do in a trace.
  */
-#include "cli/coro/coro_recording.h"
+#include "cli/coro/coro_report.h"
 
 #include "base/array.h"
 #include "base/map.h"
@@ -22,8 +22,8 @@
 struct piece {
 	uint64_t coroutine, begin_ns, end_ns, addr, tid;
 	uint32_t pid;
-	uint8_t is_run, is_first, is_last; /* from birth; until death */
-	char *label;                       /* asked for by --by label:KEY */
+	uint8_t is_run, is_first, is_last; /* first: from its birth; last: until its death */
+	char *label;                       /* of the key of --by label:KEY; NULL = none */
 	struct weft_ctp_context_prefix context;
 };
 
@@ -44,9 +44,9 @@ static int coro_recording_is_wanted(const struct weft_jfr_class *type, void *arg
 	       !strcmp(name, RECORDING_COUNTER);
 }
 
-static uint64_t coro_recording_number_of(const struct weft_jfr_node *n)
+static uint64_t coro_recording_number(const struct weft_jfr_event_view *e, const char *name)
 {
-	return (uint64_t)decode_number(n, 0);
+	return (uint64_t)decode_number(weft_jfr_event_get(e, name), 0);
 }
 
 static const struct weft_jfr_node *coro_recording_field(const struct weft_jfr_node *n,
@@ -111,7 +111,7 @@ static int coro_recording_label_of(struct pieces *all, const struct weft_jfr_eve
 	return *out ? 0 : -ENOMEM;
 }
 
-/* Its one frame: where it suspended. */
+/* The stack has one frame, the place where the coroutine suspended. */
 static int name_place(struct coro_names *names, const struct weft_jfr_event_view *e, uint64_t addr)
 {
 	const struct weft_jfr_node *frames =
@@ -133,23 +133,21 @@ static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_v
 	int is_run = !strcmp(weft_jfr_class_name(e->type), RECORDING_COROUTINE_RUN);
 	struct piece *grown,
 		p = {
-			.coroutine = coro_recording_number_of(
-				weft_jfr_event_get(e, RECORDING_FIELD_COROUTINE)),
+			.coroutine = coro_recording_number(e, RECORDING_FIELD_COROUTINE),
 			.begin_ns = (uint64_t)e->start_ns,
 			.end_ns = (uint64_t)(e->start_ns + e->duration_ns),
-			.addr = coro_recording_number_of(
-				weft_jfr_event_get(e, RECORDING_FIELD_SITE)),
-			.tid = coro_recording_number_of(coro_recording_field(thread, "osThreadId")),
+			.addr = coro_recording_number(e, RECORDING_FIELD_SITE),
+			.tid = (uint64_t)decode_number(coro_recording_field(thread, "osThreadId"),
+						       0),
 			.pid = coro_recording_pid_of(thread),
 			.is_run = (uint8_t)is_run,
+			.is_first = !is_run && coro_recording_number(e, RECORDING_FIELD_FIRST),
+			.is_last = coro_recording_number(e, RECORDING_FIELD_LAST) != 0,
 		};
 	int rc;
 
 	if (e->start_ns < 0 || e->duration_ns < 0)
 		return 0;
-	p.is_last = coro_recording_number_of(weft_jfr_event_get(e, RECORDING_FIELD_LAST)) != 0;
-	p.is_first = !is_run &&
-		     coro_recording_number_of(weft_jfr_event_get(e, RECORDING_FIELD_FIRST)) != 0;
 	coro_recording_bytes_of(e, RECORDING_FIELD_TRACE, p.context.trace_id,
 				sizeof(p.context.trace_id));
 	coro_recording_bytes_of(e, RECORDING_FIELD_SPAN, p.context.span_id,
@@ -165,7 +163,7 @@ static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_v
 	return 0;
 }
 
-/* Rows are differences: their sum is the count. */
+/* Each row has what was added since the last one. */
 static void take_counter(struct coro_report *r, const struct weft_jfr_event_view *e)
 {
 	struct weft_jfr_string name = decode_string(weft_jfr_event_get(e, RECORDING_FIELD_NAME));
@@ -173,8 +171,7 @@ static void take_counter(struct coro_report *r, const struct weft_jfr_event_view
 	for (size_t i = 0; i < CORO_UNTOLD; i++)
 		if (name.bytes == strlen(coro_untold_names[i]) &&
 		    !memcmp(name.data, coro_untold_names[i], name.bytes))
-			r->untold[i] += coro_recording_number_of(
-				weft_jfr_event_get(e, RECORDING_FIELD_VALUE));
+			r->untold[i] += coro_recording_number(e, RECORDING_FIELD_VALUE);
 }
 
 static int coro_recording_take_event(struct coro_report *r, struct pieces *all,
@@ -203,7 +200,7 @@ static int coro_recording_compare(const void *a, const void *b)
 	return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
 }
 
-/* Of the coroutine whose pieces come now. */
+/* The coroutine whose pieces are being fed. */
 struct feeding {
 	struct coro_report *r;
 	struct coro_event last;
@@ -236,32 +233,25 @@ static int coro_recording_put(struct feeding *f, const struct piece *p, int is_a
 	return coro_report_event(f->r, &f->last);
 }
 
-/* Destroyed while it was suspended. */
-static void coro_recording_tell_death(const struct feeding *f, const struct piece *p)
-{
-	const struct coro_death death = {
-		.pid = p->pid,
-		.station = f->number,
-		.generation = 2,
-		.ts = p->end_ns,
-	};
-
-	coro_lives_death(f->r->lives, &death);
-}
-
 static int coro_recording_feed(struct feeding *f, const struct piece *p)
 {
 	int goes_on = f->last.seq && f->last.ts == p->begin_ns && f->last.is_active == p->is_run;
-	int is_gone = !p->is_run && p->is_last, rc = 0;
+	int rc = 0;
 
 	if (!goes_on && f->last.seq)
 		f->last.seq += 2; /* something is missing */
 	if (!goes_on && !p->is_first)
 		rc = coro_recording_put(f, p, p->is_run, p->begin_ns, 0);
-	if (rc || !is_gone)
-		return rc ? rc : coro_recording_put(f, p, !p->is_run, p->end_ns, p->is_last);
-	if (!p->is_first) /* else it never ran: there is no event of it */
-		coro_recording_tell_death(f, p);
+	if (rc)
+		return rc;
+	if (p->is_run || !p->is_last)
+		return coro_recording_put(f, p, !p->is_run, p->end_ns, p->is_last);
+	/* It was destroyed while it was suspended. If it never ran, there is no event of it. */
+	if (!p->is_first)
+		coro_report_death(f->r, &(struct coro_death){.pid = p->pid,
+							     .station = f->number,
+							     .generation = 2,
+							     .ts = p->end_ns});
 	return 0;
 }
 
@@ -286,18 +276,6 @@ static int feed_all(struct coro_report *r, struct pieces *all)
 
 /* ---- all */
 
-static void coro_recording_forget(struct pieces *all)
-{
-	size_t cursor = 0, bytes;
-	const void *key;
-	uint64_t *text;
-
-	while (all->labels && map_next(all->labels, &cursor, &key, &bytes, &text))
-		free((void *)(uintptr_t)*text);
-	map_free(all->labels);
-	free(all->piece);
-}
-
 int coro_recording_read(struct coro_report *r, const char *path, struct coro_names *names,
 			char why[192])
 {
@@ -320,6 +298,7 @@ int coro_recording_read(struct coro_report *r, const char *path, struct coro_nam
 		rc = feed_all(r, &all);
 	r->label_now = NULL;
 	weft_jfr_reader_free(reader);
-	coro_recording_forget(&all);
+	map_free_values(all.labels, free);
+	free(all.piece);
 	return rc;
 }

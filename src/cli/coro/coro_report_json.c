@@ -53,7 +53,7 @@ static void put_groups(struct json_writer *w, struct coro_report *r,
 		if (!(show->by & 1u << by))
 			continue;
 		g = coro_groups_sorted(&r->groups[by]);
-		json_write_array(w, coro_by_text(by));
+		json_write_array(w, coro_by_text[by]);
 		for (size_t i = 0; i < r->groups[by].count; i++)
 			put_group(w, show, by, &g[i]);
 		json_write_array_end(w);
@@ -110,7 +110,7 @@ static void coro_report_json_suspect(struct json_writer *w, const struct coro_re
 	if (s->has_context)
 		coro_json_context(w, &s->context, s->station_context);
 	if (s->reason_count)
-		json_write_text(w, "confidence", coro_confidence_text(s->confidence));
+		json_write_text(w, "confidence", coro_confidence_text[s->confidence]);
 	json_write_array(w, "because");
 	for (unsigned int i = 0; i < s->reason_count; i++)
 		json_write_text(w, NULL, s->reason[i]);

@@ -7,7 +7,6 @@
 #include "report/show/layout.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LIST_LEAST 5
 
@@ -18,19 +17,8 @@ static unsigned long long number(uint64_t value)
 
 /* ---- groups */
 
-const char *coro_by_text(enum coro_by by)
-{
-	static const char *const texts[] = {"all", "site", "thread", "label", "coroutine"};
-
-	return texts[by];
-}
-
-const char *coro_confidence_text(uint8_t confidence)
-{
-	static const char *const texts[] = {"low", "medium", "high"};
-
-	return texts[confidence];
-}
+const char *const coro_by_text[CORO_BYS] = {"all", "site", "thread", "label", "coroutine"};
+const char *const coro_confidence_text[] = {"low", "medium", "high"};
 
 static uint64_t coro_report_text_weight(const struct coro_group *g)
 {
@@ -178,7 +166,7 @@ static void print_table(struct coro_report *r, const struct coro_report_show *sh
 
 	snprintf(title, sizeof(title), "%s by %s%s%.80s", is_run ? "runs" : "waits",
 		 by == CORO_BY_SITE ? (is_run ? "site that ended them" : "site that began them")
-				    : coro_by_text(by),
+				    : coro_by_text[by],
 		 by == CORO_BY_LABEL ? ":" : "", by == CORO_BY_LABEL ? r->query.label : "");
 	coro_report_text_print_heads(title, out);
 	if (g)
@@ -249,9 +237,10 @@ static void print_suspects(const struct coro_report_show *show, const struct cor
 			term_colour(out, TERM_PLAIN));
 }
 
-static void print_who(const struct coro_suspect *s, FILE *out)
+/* Behind a word of so many columns. */
+static void print_who(int columns, const char *word, const struct coro_suspect *s, FILE *out)
 {
-	fprintf(out, "coroutine %llu", number(s->probe_id));
+	fprintf(out, "%-*scoroutine %llu", columns, word, number(s->probe_id));
 	if (s->pid)
 		fprintf(out, " of process %u", s->pid);
 }
@@ -303,8 +292,8 @@ static void print_stuck_one(const struct coro_report_show *show, const struct co
 {
 	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
 
-	fprintf(out, "  %-8s  ", s->reason_count ? coro_confidence_text(s->confidence) : "");
-	print_who(s, out);
+	fputs("  ", out);
+	print_who(10, s->reason_count ? coro_confidence_text[s->confidence] : "", s, out);
 	fprintf(out, ": for %s at %s\n", layout_time(time, s->for_ns),
 		coro_names_text(show->names, s->pid, s->addr, name));
 	print_history(s, out);
@@ -338,8 +327,7 @@ static void print_never_one(const struct coro_report_show *show, const struct co
 {
 	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
 
-	fprintf(out, "%14s", "");
-	print_who(s, out);
+	print_who(14, "", s, out);
 	fprintf(out, ": for %s", layout_time(time, s->for_ns));
 	if (s->addr || s->site)
 		fprintf(out, ", %s %s", s->addr ? "at" : "created at",
@@ -352,8 +340,7 @@ static void print_long_run(const struct coro_report_show *show, const struct cor
 {
 	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
 
-	fprintf(out, "%14s", "");
-	print_who(s, out);
+	print_who(14, "", s, out);
 	fprintf(out, ": %s on thread %llu, %s %s\n", layout_time(time, s->for_ns), number(s->tid),
 		s->is_open ? "still running, since" : "until",
 		coro_names_text(show->names, s->pid, s->addr, name));
@@ -363,8 +350,7 @@ static void print_moves(const struct coro_report_show *show, const struct coro_s
 			FILE *out)
 {
 	(void)show;
-	fprintf(out, "%14s", "");
-	print_who(s, out);
+	print_who(14, "", s, out);
 	fprintf(out, ": %llu moves, %llu of them back to where it came from\n", number(s->moves),
 		number(s->returns));
 }

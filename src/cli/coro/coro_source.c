@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_source.h"
 
+#include "base/atomic.h"
 #include "base/map.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/recording_args.h"
 #include "coro/engine/anchor.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,16 +20,12 @@
 static int is_ctp(const char *path)
 {
 	uint64_t magic = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int is = fd >= 0 && pread(fd, &magic, sizeof(magic), 0) == sizeof(magic) &&
-		 magic == WEFT_CTP_MAGIC;
 
-	if (fd >= 0)
-		close(fd);
-	return is;
+	return recording_start(path, &magic, sizeof(magic)) == sizeof(magic) &&
+	       magic == WEFT_CTP_MAGIC;
 }
 
-/* Keeps the path of a shared file of cTP, and ends there. */
+/* The first mapping of a shared file of cTP ends the search; its path is kept. */
 static int is_shared_file(void *arg, struct proc_map *map)
 {
 	char **found = arg;
@@ -41,7 +38,8 @@ static int is_shared_file(void *arg, struct proc_map *map)
 	return 1;
 }
 
-/* The errno of a process that cannot be looked at stays; 0: it writes to none. */
+/* The shared file that a process writes to, or NULL: then errno tells why it cannot be looked at,
+ * or is 0 when it writes to none. */
 static char *coro_source_file_of(pid_t pid)
 {
 	char *found = NULL;
@@ -51,32 +49,18 @@ static char *coro_source_file_of(pid_t pid)
 	return found;
 }
 
-struct in_use {
-	char *found, *more;
-};
-
+/* @arg: the first file that is in use by a process that may be looked at, and another one. */
 static int add_file_in_use(void *arg, pid_t pid)
 {
-	struct in_use *u = arg;
-	char *file = coro_source_file_of(pid);
+	char **found = arg, *file = coro_source_file_of(pid);
 
-	if (file && u->found && strcmp(file, u->found) != 0)
-		u->more = file;
-	else if (file && !u->found)
-		u->found = file;
+	if (file && found[0] && strcmp(file, found[0]) != 0)
+		found[1] = file;
+	else if (file && !found[0])
+		found[0] = file;
 	else
 		free(file);
-	return u->more != NULL;
-}
-
-/* The file that is in use by any process that may be looked at; *more: another one. */
-static char *file_in_use(char **more)
-{
-	struct in_use u = {0};
-
-	proc_each(add_file_in_use, &u);
-	*more = u.more;
-	return u.found;
+	return found[1] != NULL;
 }
 
 int coro_source_is_pid(const char *text)
@@ -95,7 +79,7 @@ static int no_file_of(const char *pid)
 
 static int coro_source_find(const char *text, char **path)
 {
-	char *more;
+	char *found[2] = {NULL, NULL};
 
 	if (text && !coro_source_is_pid(text)) {
 		*path = strdup(text);
@@ -105,27 +89,20 @@ static int coro_source_find(const char *text, char **path)
 		*path = coro_source_file_of((pid_t)strtol(text, NULL, 10));
 		return *path ? CLI_DONE : no_file_of(text);
 	}
-	*path = file_in_use(&more);
-	if (!*path)
+	proc_each(add_file_in_use, found);
+	if (!found[0])
 		return cli_error("no engine runs here (start one with weft coro run, or name "
 				 "a shared file or a pid)");
-	if (more) {
-		cli_usage("several shared files are in use, %s and %s: name one, or a pid", *path,
-			  more);
-		free(*path);
-		free(more);
-		*path = NULL;
-		return CLI_USAGE;
-	}
-	return CLI_DONE;
+	*path = found[0];
+	if (!found[1])
+		return CLI_DONE;
+	cli_usage("several shared files are in use, %s and %s: name one, or a pid", found[0],
+		  found[1]);
+	free(found[1]);
+	return CLI_USAGE;
 }
 
 /* ---- opening */
-
-static const char *coro_source_why(int rc)
-{
-	return rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc);
-}
 
 static int uses_file(void *arg, pid_t pid)
 {
@@ -139,7 +116,7 @@ static int uses_file(void *arg, pid_t pid)
 	return uses;
 }
 
-/* An engine that is there, or a process of those that wrote to it. */
+/* Has another process the file mapped, be it the engine or a program that writes to it? */
 static int is_in_use(const char *path)
 {
 	struct stat st;
@@ -151,33 +128,30 @@ int coro_source_open(struct coro_source *s, const char *text)
 {
 	int status, rc;
 
-	memset(s, 0, sizeof(*s));
-	s->shm.fd = -1;
+	*s = (struct coro_source){.shm.fd = -1};
 	status = coro_source_find(text, &s->path);
-	if (status)
+	if (status) {
+		free(s->path);
 		return status;
+	}
 	s->is_live = is_in_use(s->path);
 	s->names = coro_names_new();
 	s->pids = map_new();
 	rc = s->names && s->pids ? coro_shm_open(&s->shm, s->path, 0) : -ENOMEM;
-	if (rc) {
-		s->shm.fd = -1;
-		status = cli_error("%s: %s", s->path, coro_source_why(rc));
-		coro_source_close(s);
-		return status;
-	}
-	return CLI_DONE;
+	if (!rc)
+		return CLI_DONE;
+	status = cli_error("%s: %s", s->path,
+			   rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc));
+	coro_source_close(s);
+	return status;
 }
 
 void coro_source_close(struct coro_source *s)
 {
-	if (s->shm.fd >= 0)
-		coro_shm_close(&s->shm);
+	coro_shm_close(&s->shm);
 	coro_names_free(s->names);
 	map_free(s->pids);
 	free(s->path);
-	memset(s, 0, sizeof(*s));
-	s->shm.fd = -1;
 }
 
 static int newest(void *arg, const struct coro_state *state)
@@ -208,7 +182,7 @@ static int read_refused(void *arg)
 {
 	struct refused *r = arg;
 
-	r->count = __atomic_load_n(&r->header->refused, __ATOMIC_RELAXED);
+	r->count = load_relaxed(&r->header->refused);
 	return 0;
 }
 
@@ -245,7 +219,7 @@ const char *coro_state_text(uint8_t state)
 	return state < sizeof(texts) / sizeof(*texts) ? texts[state] : "unknown";
 }
 
-/* "trace=0123..."; nothing of zeros. The length. */
+/* "trace=0123...", "" of an id that is zero. Returns the length. */
 static size_t coro_source_put_id(const char *name, const uint8_t *bytes, size_t count, char *out)
 {
 	size_t used = (size_t)sprintf(out, "%s=", name);

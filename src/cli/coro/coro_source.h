@@ -22,7 +22,7 @@ int coro_source_is_pid(const char *text);
 int coro_source_open(struct coro_source *s, const char *text);
 void coro_source_close(struct coro_source *s);
 
-/* The clock of a file in use; of a left-over one the time of the last that happened in it. */
+/* The time now for a file in use; for a left-over one, the time of the last event in it. */
 uint64_t coro_source_now_ns(const struct coro_source *s);
 
 /* Coroutines that found no station. */

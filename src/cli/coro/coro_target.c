@@ -4,18 +4,18 @@
 #include "collector/process/clock.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_NS UINT64_C(2000000000) /* to end after a signal that was passed on */
-#define LOOK_MS 200                   /* at what no descriptor tells of */
+#define GRACE_NS                                                                                   \
+	UINT64_C(2000000000) /* for the program to end after a signal that was passed on           \
+			      */
+#define LOOK_MS 200          /* between looks at what no descriptor tells of */
 
 int coro_target_prepare(struct coro_target *t)
 {
@@ -26,64 +26,29 @@ int coro_target_prepare(struct coro_target *t)
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
 	t->pid_fd = -1;
-	sigprocmask(SIG_BLOCK, &set, &t->before);
+	program_prepare(&t->life, &set);
 	t->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return t->signal_fd < 0 ? -errno : 0;
 }
 
 /* ---- starting */
 
-static int set_environment(const struct coro_engine *e)
-{
-	char number[16];
-
-	snprintf(number, sizeof(number), "%u", coro_engine_stations(e));
-	return setenv("CTP_SHM_PATH", coro_engine_shm_path(e), 1) ||
-	       setenv("CTP_SOCK_PATH", coro_engine_sock_path(e), 1) ||
-	       setenv("CTP_MAX_STATIONS", number, 1);
-}
-
-/* The pipe is closed by a successful exec, and else says why there was none. */
-__attribute__((noreturn)) static void coro_target_become(const struct coro_target *t, char **argv,
-							 int pipe_fd)
-{
-	int why;
-
-	sigprocmask(SIG_SETMASK, &t->before, NULL);
-	if (set_environment(t->engine) == 0)
-		execvp(argv[0], argv);
-	why = errno;
-	_exit(write(pipe_fd, &why, sizeof(why)) == (ssize_t)sizeof(why) ? 127 : 126);
-}
-
 int coro_target_start(struct coro_target *t, char **argv)
 {
-	int ends[2], why = 0;
-	ssize_t n;
+	char number[16];
+	int rc;
 
-	if (pipe2(ends, O_CLOEXEC))
+	snprintf(number, sizeof(number), "%u", coro_engine_stations(t->engine));
+	if (setenv("CTP_SHM_PATH", coro_engine_shm_path(t->engine), 1) ||
+	    setenv("CTP_SOCK_PATH", coro_engine_sock_path(t->engine), 1) ||
+	    setenv("CTP_MAX_STATIONS", number, 1))
 		return -errno;
-	t->pid = fork();
-	if (t->pid == 0)
-		coro_target_become(t, argv, ends[1]);
-	why = errno;
-	close(ends[1]);
-	if (t->pid < 0) {
+	rc = program_spawn(execvpe, argv[0], argv, environ, &t->life, &t->pid);
+	if (rc)
 		t->pid = 0;
-		close(ends[0]);
-		return -why;
-	}
-	do
-		n = read(ends[0], &why, sizeof(why));
-	while (n < 0 && errno == EINTR);
-	close(ends[0]);
-	if (n == (ssize_t)sizeof(why)) {
-		waitpid(t->pid, NULL, 0);
-		t->pid = 0;
-		return -why;
-	}
-	t->pid_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
-	return 0;
+	else
+		t->pid_fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	return rc;
 }
 
 /* ---- waiting */
@@ -101,7 +66,8 @@ static void coro_target_take_end(struct coro_target *t)
 	t->pid_fd = -1;
 }
 
-/* Ctrl-C comes from the terminal to the whole process group; one sent to us alone is handed on. */
+/* Ctrl-C comes from the terminal to the whole process group; a signal that kill(1) sent to us alone
+ * is handed on. */
 static void take_signal(struct coro_target *t, const struct signalfd_siginfo *info)
 {
 	int number = (int)info->ssi_signo;

@@ -6,9 +6,9 @@
 #ifndef WEFT_CLI_CORO_TARGET_H
 #define WEFT_CLI_CORO_TARGET_H
 
+#include "collector/run/program.h"
 #include "coro/engine/engine.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -19,7 +19,7 @@ struct coro_target {
 	int pid_fd, signal_fd;
 	int interrupts, passed_on;
 	uint64_t leave_ns, give_up_ns;
-	sigset_t before;
+	struct program_life life;
 };
 
 /* Before the engine is opened: signals are read from a descriptor from here on. 0 or -errno. */

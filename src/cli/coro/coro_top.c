@@ -37,7 +37,7 @@ static struct top_before *before_of(struct top *t, uint32_t station)
 	return &grown[station];
 }
 
-/* What a run or wait that goes on has had up to now is part of it. */
+/* What it did since the last look, up to now in a run or wait that goes on. */
 static void since_before(struct top *t, const struct coro_state *s, struct top_row *row)
 {
 	struct top_before *b = before_of(t, s->station);
@@ -66,7 +66,7 @@ static uint8_t lints_of(const struct top *t, const struct coro_state *s, uint64_
 		return s->last_wake_ns > s->since_ns ? TOP_STARVED : TOP_STUCK;
 	if (s->state == WEFT_CTP_RUNNING && for_ns > t->long_ns)
 		return TOP_LONG;
-	if (s->state == WEFT_CTP_READY && for_ns > t->starved_ns)
+	if (s->state == WEFT_CTP_READY && for_ns > t->long_ns)
 		return TOP_STARVED;
 	return s->state == WEFT_CTP_CREATED && for_ns > t->stuck_ns ? TOP_NEVER : 0;
 }

@@ -40,7 +40,7 @@ struct top_before {
 struct top {
 	struct coro_source source;
 	/* what is asked */
-	uint64_t stuck_ns, long_ns, starved_ns;
+	uint64_t stuck_ns, long_ns;
 	enum top_sort sort;
 	char filter[64];
 	int only_lints;

@@ -23,7 +23,6 @@ int top_screen(struct top *t, uint64_t refresh_ns)
 #include <locale.h>
 #include <ncurses.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -33,7 +32,7 @@ int top_screen(struct top *t, uint64_t refresh_ns)
 #define HEAD_LINES 4
 #define REFRESH_LEAST_MS 100
 
-/* of <term.h>, which has the name of a header of ours */
+/* ncurses declares it in <term.h>, a name that a header of ours has, too. */
 NCURSES_EXPORT(int) setupterm(const char *term, int fd, int *error);
 
 static volatile sig_atomic_t is_over;
@@ -131,13 +130,9 @@ static void scroll_by(struct screen *s, long rows)
 		s->first = (size_t)((long)s->first + rows);
 }
 
-static void change_refresh(struct screen *s, int longer)
+static void set_refresh(struct screen *s, int ms)
 {
-	s->refresh_ms = longer ? s->refresh_ms * 2 : s->refresh_ms / 2;
-	if (s->refresh_ms < REFRESH_LEAST_MS)
-		s->refresh_ms = REFRESH_LEAST_MS;
-	if (s->refresh_ms > 60000)
-		s->refresh_ms = 60000;
+	s->refresh_ms = ms < REFRESH_LEAST_MS ? REFRESH_LEAST_MS : ms > 60000 ? 60000 : ms;
 }
 
 static void coro_top_screen_take_key(struct screen *s, int key)
@@ -161,7 +156,7 @@ static void coro_top_screen_take_key(struct screen *s, int key)
 		break;
 	case '+':
 	case '-':
-		change_refresh(s, key == '+');
+		set_refresh(s, key == '+' ? s->refresh_ms * 2 : s->refresh_ms / 2);
 		break;
 	case KEY_UP:
 	case KEY_DOWN:
@@ -188,7 +183,8 @@ static void loop(struct screen *s)
 		coro_top_screen_draw(s);
 		timeout(s->refresh_ms);
 		key = getch();
-		/* all that was typed, then one look; a terminal that is gone is the end */
+		/* All keys that were typed are taken before the next look. EIO: the terminal is
+		 * gone. */
 		if (key == ERR && errno == EIO)
 			is_over = 1;
 		timeout(0);
@@ -247,12 +243,6 @@ static void coro_top_screen_put_back(const struct termios *before)
 	tcsetattr(STDIN_FILENO, TCSANOW, before);
 }
 
-static void ignore_ends(void)
-{
-	signal(SIGINT, SIG_IGN);
-	signal(SIGQUIT, SIG_IGN);
-}
-
 int top_screen(struct top *t, uint64_t refresh_ns)
 {
 	struct termios before;
@@ -273,7 +263,8 @@ int top_screen(struct top *t, uint64_t refresh_ns)
 		fflush(NULL);
 		_exit(status);
 	}
-	ignore_ends();
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return cli_error("%s", strerror(errno));

@@ -30,30 +30,26 @@ enum flag {
 	FLAG_COUNT,
 };
 
-#define ROW(NAME, FLAG)                                                                            \
-	{                                                                                          \
-		NAME, required_argument, NULL, FLAG                                                \
-	}
 static const struct option flags[] = {
-	ROW("n", FLAG_N),
-	ROW("cmd", FLAG_CMD),
-	ROW("shm", FLAG_SHM),
-	ROW("sock", FLAG_SOCK),
-	ROW("out", FLAG_OUT),
-	ROW("export", FLAG_EXPORT),
-	ROW("in", FLAG_IN),
-	ROW("sqlite-out", FLAG_SQLITE_OUT),
-	ROW("csv-out", FLAG_CSV_OUT),
-	ROW("db-cli", FLAG_SERVER),
-	ROW("db-host", FLAG_SERVER),
-	ROW("db-port", FLAG_SERVER),
-	ROW("db-user", FLAG_SERVER),
-	ROW("db-password", FLAG_SERVER),
-	ROW("db-name", FLAG_SERVER),
-	ROW("db-table", FLAG_SERVER),
-	ROW("mysql-socket", FLAG_SERVER),
-	ROW("pg-maintenance-db", FLAG_SERVER),
-	ROW("pg-sslmode", FLAG_SERVER),
+	{"n", required_argument, NULL, FLAG_N},
+	{"cmd", required_argument, NULL, FLAG_CMD},
+	{"shm", required_argument, NULL, FLAG_SHM},
+	{"sock", required_argument, NULL, FLAG_SOCK},
+	{"out", required_argument, NULL, FLAG_OUT},
+	{"export", required_argument, NULL, FLAG_EXPORT},
+	{"in", required_argument, NULL, FLAG_IN},
+	{"sqlite-out", required_argument, NULL, FLAG_SQLITE_OUT},
+	{"csv-out", required_argument, NULL, FLAG_CSV_OUT},
+	{"db-cli", required_argument, NULL, FLAG_SERVER},
+	{"db-host", required_argument, NULL, FLAG_SERVER},
+	{"db-port", required_argument, NULL, FLAG_SERVER},
+	{"db-user", required_argument, NULL, FLAG_SERVER},
+	{"db-password", required_argument, NULL, FLAG_SERVER},
+	{"db-name", required_argument, NULL, FLAG_SERVER},
+	{"db-table", required_argument, NULL, FLAG_SERVER},
+	{"mysql-socket", required_argument, NULL, FLAG_SERVER},
+	{"pg-maintenance-db", required_argument, NULL, FLAG_SERVER},
+	{"pg-sslmode", required_argument, NULL, FLAG_SERVER},
 	{"help", no_argument, NULL, FLAG_HELP},
 	{"h", no_argument, NULL, FLAG_HELP},
 	{NULL, 0, NULL, 0},
@@ -73,7 +69,7 @@ int coro_tracer_is_name(const char *argv0)
 	return argv0 && !strcmp(slash ? slash + 1 : argv0, "coroTracer");
 }
 
-static int coro_tracer_show_flags(void)
+static void coro_tracer_show_flags(void)
 {
 	fputs("Usage of coroTracer:\n", stderr);
 	for (const struct option *f = flags; f->name; f++)
@@ -82,7 +78,6 @@ static int coro_tracer_show_flags(void)
 				defaults[f->val] ? " (default " : "",
 				defaults[f->val] ? defaults[f->val] : "",
 				defaults[f->val] ? ")" : "");
-	return CLI_USAGE;
 }
 
 /* ---- numbers: decimal, 0x, 0o, 0b, 0, with underscores between digits */
@@ -145,7 +140,8 @@ static int trace(const char *const value[])
 {
 	char *argv[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",
 			(char *)(uintptr_t)value[FLAG_CMD], NULL};
-	static struct export_job out; /* as long as the process lives: coro/engine/engine.h */
+	static struct export_job
+		out; /* must exist as long as the process lives: coro/engine/engine.h */
 	struct coro_engine_options o = {
 		.shm_path = value[FLAG_SHM],
 		.sock_path = value[FLAG_SOCK],
@@ -173,12 +169,9 @@ static int trace(const char *const value[])
 	o.is_enough = coro_target_is_enough;
 	o.is_enough_arg = &t;
 	rc = coro_engine_open(&t.engine, &o, &what, NULL);
-	if (rc) {
-		coro_target_close(&t);
-		return coro_tracer_refuse(what, rc);
-	}
-	rc = coro_target_start(&t, argv);
 	if (rc)
+		status = coro_tracer_refuse(what, rc);
+	else if ((rc = coro_target_start(&t, argv)))
 		status = cli_error("sh: %s", strerror(-rc));
 	else
 		status = end_trace(&t, out.sink.path, coro_target_wait(&t));
@@ -266,7 +259,7 @@ static void coro_tracer_read_place(const char *const value[], size_t row, const 
 
 static int export_as(const char *const value[], size_t row)
 {
-	const char *input = value[FLAG_IN] && *value[FLAG_IN] ? value[FLAG_IN] : value[FLAG_OUT];
+	const char *input = given(value[FLAG_IN]) ? value[FLAG_IN] : value[FLAG_OUT];
 	struct export_job x = {.why = ""};
 	struct coro_input *in;
 	int rc;
@@ -308,10 +301,9 @@ int coro_tracer_main(int argc, char **argv)
 	cli_set_verb("coroTracer");
 	memcpy(value, defaults, sizeof(value));
 	while ((flag = getopt_long_only(argc, argv, "+", flags, NULL)) != -1) {
-		if (flag < 0 || flag >= FLAG_COUNT || flag == FLAG_HELP) {
-			int status = coro_tracer_show_flags();
-
-			return flag == FLAG_HELP ? CLI_DONE : status;
+		if (flag < 0 || flag >= FLAG_HELP) {
+			coro_tracer_show_flags();
+			return flag == FLAG_HELP ? CLI_DONE : CLI_USAGE;
 		}
 		value[flag] = optarg;
 	}

@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -51,14 +49,19 @@ static int read_secret(pid_t pid)
 	return memcmp(copy, secret, sizeof(copy)) ? -EIO : 0;
 }
 
+static void tell_read(struct finding *out, const char *what, int err)
+{
+	if (err)
+		finding_refused(out, FINDING_LIMITED, what, -err);
+	else
+		finding_set(out, FINDING_OK, "%s works", what);
+}
+
 static void probe_self_read(struct finding *out)
 {
 	int err = read_secret(getpid());
 
-	if (err)
-		finding_refused(out, FINDING_LIMITED, "process_vm_readv of oneself", -err);
-	else
-		finding_set(out, FINDING_OK, "process_vm_readv of oneself works");
+	tell_read(out, "process_vm_readv of oneself", err);
 	finding_choose(out, err ? "a sample on a stack of unknown bounds gives its pc alone"
 				: "stacks of unknown bounds are read by it, and counted");
 }
@@ -70,10 +73,7 @@ static void probe_child_read(struct finding *out)
 
 	if (child > 0)
 		end_sleeper(child);
-	if (err)
-		finding_refused(out, FINDING_LIMITED, "process_vm_readv of a child", -err);
-	else
-		finding_set(out, FINDING_OK, "process_vm_readv of a child works");
+	tell_read(out, "process_vm_readv of a child", err);
 	if (err)
 		finding_choose(out, "the cpu engine does not need it: samples bring their stack");
 }

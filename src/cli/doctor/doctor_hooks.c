@@ -187,7 +187,7 @@ static void become_preloaded(const char *self, const char *library, int output)
 	char *const argv[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "doctor",
 			      (char *)(uintptr_t) "--list-hooks", NULL};
 
-	/* a recording that we happen to be in is not ours to fill */
+	/* weft doctor may itself be recorded: the child stays out of that recording */
 	unsetenv("WEFT_SOCKET");
 	unsetenv("WEFT_RECORD");
 	if (preload(library) || dup2(output, STDOUT_FILENO) < 0)
@@ -197,24 +197,13 @@ static void become_preloaded(const char *self, const char *library, int output)
 	_exit(127);
 }
 
-static void doctor_hooks_read_all(int fd, char *text, size_t room)
-{
-	size_t used = 0;
-	ssize_t n;
-
-	while (used + 1 < room && (n = read(fd, text + used, room - used - 1)) != 0) {
-		if (n < 0 && errno != EINTR)
-			break;
-		used += n > 0 ? (size_t)n : 0;
-	}
-	text[used] = '\0';
-}
-
 int doctor_run_under(const char *libraries, char *text, size_t room)
 {
 	char self[PATH_MAX];
 	int ends[2], status, err = locate_self(self, sizeof(self));
+	size_t used = 0;
 	pid_t child;
+	ssize_t n;
 
 	if (err)
 		return err;
@@ -225,8 +214,10 @@ int doctor_run_under(const char *libraries, char *text, size_t room)
 	if (child == 0)
 		become_preloaded(self, libraries, ends[1]);
 	close(ends[1]);
-	if (child > 0)
-		doctor_hooks_read_all(ends[0], text, room);
+	while (child > 0 && used + 1 < room &&
+	       (n = read(ends[0], text + used, room - used - 1)) > 0)
+		used += (size_t)n;
+	text[used] = '\0';
 	close(ends[0]);
 	if (child < 0 || waitpid(child, &status, 0) < 0)
 		return -errno;
@@ -257,16 +248,13 @@ static void judge_hooks(struct finding *out, const char *text)
 
 void doctor_hooks(struct finding *out)
 {
-	char library[PATH_MAX], text[512] = "";
-	int status;
+	char text[512] = "";
+	int status = doctor_run_preloaded(text, sizeof(text));
 
-	if (locate_preload(library, sizeof(library))) {
-		finding_set(out, FINDING_MISSING, "no libweft.so to preload");
-		return;
-	}
-	status = doctor_run_under(library, text, sizeof(text));
 	text[strcspn(text, "\n")] = '\0';
-	if (status < 0)
+	if (status == -ENOENT)
+		finding_set(out, FINDING_MISSING, "no libweft.so to preload");
+	else if (status < 0)
 		finding_refused(out, FINDING_MISSING, "running under it", -status);
 	else if (status)
 		finding_set(out, FINDING_MISSING, "a program under it ended with %d: %s", status,
@@ -275,22 +263,15 @@ void doctor_hooks(struct finding *out)
 		judge_hooks(out, text);
 }
 
-static void name_signal(int signo, char *name, size_t room)
-{
-	if (signo == SIGURG)
-		snprintf(name, room, "SIGURG");
-	else
-		snprintf(name, room, "real-time signal %d", signo);
-}
-
 /* @text: what the child has printed; its second line is the signal. */
 static void judge_priming(struct finding *out, const char *text, int watches)
 {
 	const char *line = strchr(text, '\n');
 	int signo = line ? atoi(line + 1) : 0, hooked = !strstr(text, "called: 0)");
-	char signal_name[32];
+	char signal_name[32] = "SIGURG";
 
-	name_signal(signo, signal_name, sizeof(signal_name));
+	if (signo != SIGURG)
+		snprintf(signal_name, sizeof(signal_name), "real-time signal %d", signo);
 	finding_set(out, signo > 0 && hooked && watches ? FINDING_OK : FINDING_LIMITED,
 		    "start hook: %s; thread watcher: %s; signal: %s", hooked ? "works" : "off",
 		    watches ? "works" : "no /proc to look at",

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -53,20 +52,13 @@ static void on_tick(int signal, siginfo_t *info, void *context)
 	overruns += info->si_overrun;
 }
 
-static int64_t thread_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 static int64_t burn_cpu(int64_t ns)
 {
-	int64_t start = thread_cpu_ns(), spent;
+	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64_t spent;
 
 	do
-		spent = thread_cpu_ns() - start;
+		spent = (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 	while (spent < ns);
 	return spent;
 }

@@ -5,7 +5,6 @@
 #include "base/session_layout.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,23 +17,17 @@ static rlim_t soft_limit(int which)
 	return getrlimit((__rlimit_resource_t)which, &limit) ? RLIM_INFINITY : limit.rlim_cur;
 }
 
-static void set_count(struct finding *out, rlim_t limit)
-{
-	if (limit == RLIM_INFINITY) {
-		finding_set(out, FINDING_OK, "unlimited");
-		return;
-	}
-	finding_number(out, (int64_t)limit);
-	finding_set(out, FINDING_OK, "%llu", (unsigned long long)limit);
-}
-
-static void doctor_limits_set_bytes(struct finding *out, rlim_t limit)
+/* The value is a limit of bytes, or of a number. */
+static void set_limit(struct finding *out, rlim_t limit, int is_bytes)
 {
 	char text[32];
 
 	if (limit != RLIM_INFINITY)
 		finding_number(out, (int64_t)limit);
-	finding_set(out, FINDING_OK, "%s", doctor_bytes(limit, text, sizeof(text)));
+	if (is_bytes || limit == RLIM_INFINITY)
+		finding_set(out, FINDING_OK, "%s", doctor_bytes(limit, text, sizeof(text)));
+	else
+		finding_set(out, FINDING_OK, "%llu", (unsigned long long)limit);
 }
 
 /* Signals queued by all processes of this user: the number before the slash of SigQ. */
@@ -42,9 +35,7 @@ static unsigned long long queued_signals(void)
 {
 	char text[64];
 
-	if (doctor_read_status("SigQ", text, sizeof(text)))
-		return 0;
-	return strtoull(text, NULL, 10);
+	return doctor_read_status("SigQ", text, sizeof(text)) ? 0 : strtoull(text, NULL, 10);
 }
 
 static void probe_sigpending(struct finding *out)
@@ -53,11 +44,9 @@ static void probe_sigpending(struct finding *out)
 	unsigned long long used = queued_signals();
 	unsigned long long left = limit > used ? limit - used : 0;
 
-	if (limit == RLIM_INFINITY) {
-		finding_set(out, FINDING_OK, "unlimited");
+	set_limit(out, limit, 0);
+	if (limit == RLIM_INFINITY)
 		return;
-	}
-	finding_number(out, (int64_t)limit);
 	finding_set(out,
 		    left >= 128 ? FINDING_OK
 		    : left      ? FINDING_LIMITED
@@ -95,7 +84,7 @@ static void probe_address_space(struct finding *out)
 	uint64_t bytes = session_bytes(slots);
 	char text[32];
 
-	doctor_limits_set_bytes(out, limit);
+	set_limit(out, limit, 1);
 	if (!reserve_works(bytes)) {
 		out->state = FINDING_LIMITED;
 		finding_choose(out, "%s of address space cannot be reserved: %s",
@@ -113,7 +102,7 @@ static void probe_file_size(struct finding *out)
 {
 	rlim_t limit = soft_limit(RLIMIT_FSIZE);
 
-	doctor_limits_set_bytes(out, limit);
+	set_limit(out, limit, 1);
 	if (limit == RLIM_INFINITY)
 		return;
 	out->state = FINDING_LIMITED;
@@ -125,7 +114,7 @@ static void probe_open_files(struct finding *out)
 {
 	rlim_t limit = soft_limit(RLIMIT_NOFILE);
 
-	set_count(out, limit);
+	set_limit(out, limit, 0);
 	if (limit < 256)
 		out->state = FINDING_LIMITED;
 	finding_choose(out, "the collector holds a few for each process that it records, a "
@@ -134,14 +123,14 @@ static void probe_open_files(struct finding *out)
 
 static void probe_core(struct finding *out)
 {
-	doctor_limits_set_bytes(out, soft_limit(RLIMIT_CORE));
+	set_limit(out, soft_limit(RLIMIT_CORE), 1);
 	out->state = FINDING_INFO;
 	finding_choose(out, "the session is left out of core dumps");
 }
 
 static void probe_locked(struct finding *out)
 {
-	doctor_limits_set_bytes(out, soft_limit(RLIMIT_MEMLOCK));
+	set_limit(out, soft_limit(RLIMIT_MEMLOCK), 1);
 	out->state = FINDING_INFO;
 	finding_choose(out, "mlockall() locks, and is limited by, what is the program's own");
 }

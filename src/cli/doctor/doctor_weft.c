@@ -61,7 +61,7 @@ static void existing_part(char *path)
 		*slash = '\0';
 }
 
-/* Opened as a recording does, but not made where there is none. */
+/* Opens the cache as a recording does, but does not make one. */
 static void tell_cache(struct finding *out, const char *path)
 {
 	struct table_cache cache;

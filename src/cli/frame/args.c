@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Options by getopt_long(3) from a verb's table. Every value is checked here and kept as text and
- * as number. Fallbacks are added behind, marked as not given, so that verbs ask in one way.
+ * as number. Fallbacks are added behind them, marked as not given.
  */
 #include "cli/frame/cli.h"
 
@@ -46,25 +46,20 @@ const struct cli_option *cli_option_at(const struct cli_command *command, size_t
 	return index == count ? &help_option : NULL;
 }
 
-static size_t option_count(const struct cli_command *command)
-{
-	size_t count = 0;
-
-	while (cli_option_at(command, count))
-		count++;
-	return count;
-}
-
 /* ---- values */
+
+/* Is it one of the choices that any text may follow? */
+static int takes_name(const char *choice)
+{
+	return choice[strlen(choice) - 1] == ':';
+}
 
 static int is_one_of(const char *const *choices, const char *text)
 {
 	for (const char *const *choice = choices; *choice; choice++) {
-		size_t length = strlen(*choice);
-
 		if (!strcmp(*choice, text))
-			return (*choice)[length - 1] != ':';
-		if ((*choice)[length - 1] == ':' && !strncmp(*choice, text, length))
+			return !takes_name(*choice);
+		if (takes_name(*choice) && !strncmp(*choice, text, strlen(*choice)))
 			return 1;
 	}
 	return 0;
@@ -80,35 +75,33 @@ static int is_choice(const struct cli_option *option, const char *text)
 	       (option->flags & CLI_MORE && is_one_of(end + 1, text));
 }
 
-static const char *choice_nearest(const struct cli_option *option, const char *text)
+const char *cli_choices_text(const struct cli_option *option, char out[CLI_CHOICES_BYTES])
 {
-	struct nearest search = {text, NULL, 0};
+	size_t used = 0;
 
-	for (const char *const *choice = option->choices; *choice; choice++)
-		nearest_offer(&search, *choice);
-	return search.best;
+	out[0] = '\0';
+	for (const char *const *choice = option->choices;
+	     choice && *choice && used < CLI_CHOICES_BYTES; choice++)
+		used += (size_t)snprintf(out + used, CLI_CHOICES_BYTES - used, "%s%s%s",
+					 used ? ", " : "", *choice,
+					 takes_name(*choice) ? "NAME" : "");
+	return out;
 }
 
 static int refuse_choice(const struct cli_option *option, const char *text)
 {
-	const char *nearest = choice_nearest(option, text);
-	char known[512] = "";
-	size_t used = 0;
+	struct nearest search = {text, NULL, 0};
+	char known[CLI_CHOICES_BYTES];
 
-	if (nearest && !strcmp(nearest, text))
+	for (const char *const *choice = option->choices; *choice; choice++)
+		nearest_offer(&search, *choice);
+	if (search.best && !strcmp(search.best, text))
 		return cli_usage("--%s: '%s' needs a name behind it", option->name, text);
-	if (nearest)
+	if (search.best)
 		return cli_usage("--%s: unknown value '%s'; did you mean '%s'?", option->name, text,
-				 nearest);
-	for (const char *const *choice = option->choices; *choice; choice++) {
-		int n = snprintf(known + used, sizeof(known) - used, "%s%s%s", used ? ", " : "",
-				 *choice, (*choice)[strlen(*choice) - 1] == ':' ? "NAME" : "");
-
-		used += n > 0 ? (size_t)n : 0;
-		if (used >= sizeof(known))
-			break;
-	}
-	return cli_usage("--%s: unknown value '%s'; known: %s", option->name, text, known);
+				 search.best);
+	return cli_usage("--%s: unknown value '%s'; known: %s", option->name, text,
+			 cli_choices_text(option, known));
 }
 
 static const char *const kind_samples[] = {
@@ -155,44 +148,35 @@ static int check_value(struct value *value)
 	return 0;
 }
 
-static struct value *args_new_value(struct cli_args *args)
-{
-	struct value *values = array_grown(args->values, args->value_count + 1, &args->value_room,
-					   sizeof(*values));
-
-	if (!values)
-		return NULL;
-	args->values = values;
-	return memset(&values[args->value_count++], 0, sizeof(*values));
-}
-
+/* @text NULL: a flag. */
 static int add_value(struct cli_args *args, const struct cli_option *option, const char *text,
 		     size_t length, int given)
 {
-	struct value *value = args_new_value(args);
+	char *copy = text ? strndup(text, length) : NULL;
+	struct value *values = array_grown(args->values, args->value_count + 1, &args->value_room,
+					   sizeof(*values));
 
-	if (!value)
+	if (values)
+		args->values = values;
+	if (!values || (text && !copy)) {
+		free(copy);
 		return cli_error("options: %s", strerror(ENOMEM));
-	value->option = option;
-	value->given = given;
-	if (!text)
-		return 0;
-	value->text = strndup(text, length);
-	if (!value->text)
-		return cli_error("options: %s", strerror(ENOMEM));
-	return check_value(value);
+	}
+	values += args->value_count++;
+	*values = (struct value){.option = option, .text = copy, .given = given};
+	return copy ? check_value(values) : 0;
 }
 
 static int add_argument(struct cli_args *args, const struct cli_option *option, const char *text,
 			int given)
 {
-	if (!text || !(option->flags & CLI_LIST))
-		return add_value(args, option, text, text ? strlen(text) : 0, given);
+	const char *ends = option->flags & CLI_LIST ? "," : "";
+
 	for (;;) {
-		size_t length = strcspn(text, ",");
+		size_t length = text ? strcspn(text, ends) : 0;
 		int err = add_value(args, option, text, length, given);
 
-		if (err || !text[length])
+		if (err || !text || !text[length])
 			return err;
 		text += length + 1;
 	}
@@ -269,8 +253,7 @@ static int parse_options(struct cli_args *args, int argc, char **argv, const cha
 		if (option->flags & CLI_BARE && !optarg)
 			err = add_all_choices(args, option);
 		else
-			err = add_argument(args, option, option->kind == CLI_FLAG ? NULL : optarg,
-					   1);
+			err = add_argument(args, option, optarg, 1);
 		if (err)
 			return err;
 	}
@@ -303,11 +286,15 @@ static void make_tables(const struct cli_command *command, char *letters, struct
 
 static int parse_with_tables(struct cli_args *args, int argc, char **argv)
 {
-	size_t count = option_count(args->command);
-	char *letters = calloc(count + 2, 3);
-	struct option *longs = calloc(count + 1, sizeof(*longs));
+	struct option *longs;
+	char *letters;
+	size_t count = 0;
 	int err;
 
+	while (cli_option_at(args->command, count))
+		count++;
+	letters = calloc(count + 2, 3);
+	longs = calloc(count + 1, sizeof(*longs));
 	if (!letters || !longs) {
 		err = cli_error("options: %s", strerror(ENOMEM));
 	} else {
@@ -322,17 +309,12 @@ static int parse_with_tables(struct cli_args *args, int argc, char **argv)
 static int add_fallbacks(struct cli_args *args)
 {
 	const struct cli_option *option;
+	int err = 0;
 
-	for (size_t i = 0; (option = cli_option_at(args->command, i)); i++) {
-		int err;
-
-		if (!option->fallback || cli_given(args, option->name))
-			continue;
-		err = add_argument(args, option, option->fallback, 0);
-		if (err)
-			return err;
-	}
-	return 0;
+	for (size_t i = 0; !err && (option = cli_option_at(args->command, i)); i++)
+		if (option->fallback && !cli_given(args, option->name))
+			err = add_argument(args, option, option->fallback, 0);
+	return err;
 }
 
 static int check_operands(const struct cli_args *args)

@@ -40,8 +40,9 @@ enum cli_option_flag {
 	CLI_BARE = 1 << 4,   /* a CLI_CHOICE: --name alone means all choices */
 };
 
+/* In a table: {"top", 'n', CLI_COUNT, 0, "N", .help = "Show N rows"}. */
 struct cli_option {
-	const char *name; /* long one, without dashes; NULL ends a table */
+	const char *name; /* long one, without dashes; {0} ends a table */
 	char letter;      /* short one; 0 = none */
 	enum cli_kind kind;
 	unsigned int flags;         /* enum cli_option_flag */
@@ -96,6 +97,13 @@ int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* After a write to standard output: CLI_DONE, or the message for @rc, which is -errno. */
 int cli_written(int rc);
+/* Flushes it first. errno is 0 before the first write, so that it tells what went wrong. */
+int cli_flushed(void);
+
+/* The exit status of a command that could not be run, by -errno, with the message printed: 127 when
+ * there is none of this name, else 126. */
+#define CLI_CANNOT_RUN 126
+int cli_not_run(const char *command, int rc);
 
 /* A whole text as the number of a process or thread. 0 or -EINVAL. */
 int cli_pid(const char *text, pid_t *pid);
@@ -104,7 +112,7 @@ int cli_pid(const char *text, pid_t *pid);
 /* In order of help; ends with NULL. main() sets it before anything else (commands.h). */
 extern const struct cli_command *const *cli_commands;
 const struct cli_command *cli_command_find(const char *name);
-int cli_refuse_verb(const char *name, const char *kind); /* kind: "verb", "option" */
+int cli_refuse_verb(const char *name);
 /* A group is the first word of verbs of two: bytes of that word in a name, or 0. */
 size_t cli_group_bytes(const struct cli_command *command);
 int cli_group_is(const char *word);
@@ -118,8 +126,11 @@ void cli_args_free(struct cli_args *args);
 /* Options of a command in order, then --help; NULL behind the last. */
 const struct cli_option *cli_option_at(const struct cli_command *command, size_t index);
 
-void cli_help(FILE *out);
-void cli_help_group(FILE *out, const char *group);
+#define CLI_CHOICES_BYTES 512
+/* "function, tag:NAME", "" = it has no choices. Returns @out. */
+const char *cli_choices_text(const struct cli_option *option, char out[CLI_CHOICES_BYTES]);
+
+void cli_help(FILE *out, const char *group); /* of a group, or NULL: of all verbs */
 void cli_help_verb(FILE *out, const struct cli_command *command);
 
 extern const char cli_version[];

@@ -99,7 +99,7 @@ int engines_read(const struct cli_args *args, struct collector_options *o)
 		return rc;
 	if (o->engines & WEFT_ENGINE_CPU)
 		return read_rate(args, &cpu, &o->period_ns);
-	/* CPU timers sample time on a CPU for the wall engine, too. */
+	/* CPU timers take the samples of time on a CPU for the wall engine, too. */
 	o->period_ns = o->wall.period_ns;
 	return 0;
 }

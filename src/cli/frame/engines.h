@@ -12,22 +12,23 @@ extern const char *const engine_wall_filters[]; /* "all", "context", NULL */
 /* clang-format off */
 #define ENGINE_OPTIONS \
 	{"engine", 'e', CLI_CHOICE, CLI_LIST, "ENGINE,...", \
-	 "What takes the samples: cpu, CPU time that threads use; wall, time that passes for them, " \
-	 "running or not", "cpu", engine_names}, \
+	 .help = "What takes the samples: cpu, CPU time that threads use; wall, time that passes " \
+		 "for them, running or not", .fallback = "cpu", .choices = engine_names}, \
 	{"frequency", 'F', CLI_RATE, 0, "HZ", \
-	 "Samples for each second of CPU time [199]; with -e wall alone, of each thread's time [19]", \
-	 NULL, NULL}, \
-	{"interval", 'i', CLI_TIME, 0, "TIME", "Time between two such samples, instead of -F", \
-	 NULL, NULL}, \
+	 .help = "Samples for each second of CPU time [199]; with -e wall alone, of each " \
+		 "thread's time [19]"}, \
+	{"interval", 'i', CLI_TIME, 0, "TIME", \
+	 .help = "Time between two such samples, instead of -F"}, \
 	{"wall-frequency", 0, CLI_RATE, 0, "HZ", \
-	 "Samples for each second of each thread's time, with -e wall", "19", NULL}, \
-	{"wall-interval", 0, CLI_TIME, 0, "TIME", "Time between two such samples, instead", NULL, \
-	 NULL}, \
+	 .help = "Samples for each second of each thread's time, with -e wall", \
+	 .fallback = "19"}, \
+	{"wall-interval", 0, CLI_TIME, 0, "TIME", \
+	 .help = "Time between two such samples, instead"}, \
 	{"wall-filter", 0, CLI_CHOICE, 0, "WHICH", \
-	 "Blocked threads that are looked at: all, or those that have a context set", "all", \
-	 engine_wall_filters}, \
+	 .help = "Blocked threads that are looked at: all, or those that have a context set", \
+	 .fallback = "all", .choices = engine_wall_filters}, \
 	{"threads", 0, CLI_TEXT, 0, "GLOB", \
-	 "Only threads with such a name, for both engines: 'worker-*'", NULL, NULL}
+	 .help = "Only threads with such a name, for both engines: 'worker-*'"}
 /* clang-format on */
 
 #define ENGINE_CPU_PERIOD_MIN_NS UINT64_C(10000)

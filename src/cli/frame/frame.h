@@ -17,8 +17,7 @@
  *   locate.c         libraries beside the command
  *   engines.c        what samples, how often
  *   recording_args.c options of verbs that read
- *   filter_args.c    --settings, --set of filters
- *   settings_args.c  settings of a recording
+ *   settings_args.c  --settings, --set
  */
 #ifndef WEFT_CLI_FRAME_ROOM_H
 #define WEFT_CLI_FRAME_ROOM_H

@@ -18,18 +18,17 @@ static void list_verbs(FILE *out, const char *group)
 				cli_commands[i]->summary);
 }
 
-void cli_help_group(FILE *out, const char *group)
+void cli_help(FILE *out, const char *group)
 {
-	fprintf(out,
-		"Usage: weft %s VERB [OPTION]... [OPERAND]...\n"
-		"       weft %s VERB --help\n\n"
-		"Verbs:\n",
-		group, group);
-	list_verbs(out, group);
-}
-
-void cli_help(FILE *out)
-{
+	if (group) {
+		fprintf(out,
+			"Usage: weft %s VERB [OPTION]... [OPERAND]...\n"
+			"       weft %s VERB --help\n\n"
+			"Verbs:\n",
+			group, group);
+		list_verbs(out, group);
+		return;
+	}
 	fputs("weft - a profiler that knows which request every sample worked for\n\n"
 	      "Usage: weft VERB [OPTION]... [OPERAND]...\n"
 	      "       weft VERB --help | --help | --version\n\n"
@@ -45,32 +44,9 @@ void cli_help(FILE *out)
 	      out);
 }
 
-static size_t help_add(char *text, size_t room, size_t used, const char *a, const char *b)
-{
-	int n = used < room ? snprintf(text + used, room - used, "%s%s", a, b) : 0;
-
-	return used + (n > 0 ? (size_t)n : 0);
-}
-
-/* What it does, its choices, what it is when not given. */
-static void help_describe(const struct cli_option *option, char *text, size_t room)
-{
-	size_t used = help_add(text, room, 0, option->help, option->choices ? ": " : "");
-
-	for (const char *const *choice = option->choices; choice && *choice; choice++) {
-		used = help_add(text, room, used, choice == option->choices ? "" : ", ", *choice);
-		if ((*choice)[strlen(*choice) - 1] == ':')
-			used = help_add(text, room, used, "NAME", "");
-	}
-	if (option->fallback) {
-		used = help_add(text, room, used, " [", option->fallback);
-		help_add(text, room, used, "]", "");
-	}
-}
-
 static void print_option(FILE *out, const struct cli_option *option)
 {
-	char left[64], right[512];
+	char left[64], choices[CLI_CHOICES_BYTES], right[512];
 
 	snprintf(left, sizeof(left), "%c%c%s --%s%s%s%s", option->letter ? '-' : ' ',
 		 option->letter ? option->letter : ' ', option->letter ? "," : " ", option->name,
@@ -82,7 +58,9 @@ static void print_option(FILE *out, const struct cli_option *option)
 		fprintf(out, "  %s\n  %*s", left, HELP_COLUMN - 4, "");
 	else
 		fprintf(out, "  %-*s", HELP_COLUMN - 4, left);
-	help_describe(option, right, sizeof(right));
+	snprintf(right, sizeof(right), "%s%s%s%s%s%s", option->help, option->choices ? ": " : "",
+		 cli_choices_text(option, choices), option->fallback ? " [" : "",
+		 option->fallback ? option->fallback : "", option->fallback ? "]" : "");
 	term_wrapped(out, right, HELP_COLUMN - 2);
 }
 

@@ -6,9 +6,10 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 
-/* The default action is back (SA_RESETHAND), and takes effect when the handler has returned. */
+/* SA_RESETHAND has put the default action back; it ends the process when the handler returns. */
 static void leave_on_signal(int signo)
 {
 	output_abandon_all();
@@ -30,6 +31,16 @@ void leave_by(void (*handler)(int signo))
 void leave_no_half_files(void)
 {
 	leave_by(leave_on_signal);
+}
+
+int is_standard_output(const char *path)
+{
+	return !path || strcmp(path, "-") == 0;
+}
+
+const char *output_name(const char *path)
+{
+	return is_standard_output(path) ? "standard output" : path;
 }
 
 int would_overwrite(const char *from, const char *to)

@@ -11,6 +11,10 @@ void leave_no_half_files(void);
 /* @handler once at the first of those signals; the next has its default action. */
 void leave_by(void (*handler)(int signo));
 
+/* Is an output's name that of standard output, "-" or NULL? What messages call it. */
+int is_standard_output(const char *path);
+const char *output_name(const char *path);
+
 /* Is @to the regular file @from, by whatever name? Writing would destroy it. */
 int would_overwrite(const char *from, const char *to);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One list of places relative to the command's own directory; the first that is there wins. */
+/* Companions are searched in places relative to the command's own directory; the first one that is
+ * there is taken. */
 #include "cli/frame/locate.h"
 
 #include "base/cache_place.h"
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIBRARY "libweft.so"
@@ -52,8 +52,7 @@ static int try_place(const char *directory, const char *place, const char *name,
 }
 
 /* The first of the places, from the command's own directory, that has @name. */
-static int locate_search(const char *const *places, size_t count, const char *name, char *path,
-			 size_t bytes)
+static int locate_search(const char *const *places, const char *name, char *path, size_t bytes)
 {
 	char directory[PATH_MAX];
 	int err = locate_self(directory, sizeof(directory));
@@ -61,8 +60,8 @@ static int locate_search(const char *const *places, size_t count, const char *na
 	if (err)
 		return err;
 	*strrchr(directory, '/') = '\0';
-	for (size_t i = 0; i < count; i++)
-		if (!try_place(directory, places[i], name, path, bytes))
+	for (; *places; places++)
+		if (!try_place(directory, *places, name, path, bytes))
 			return 0;
 	return -ENOENT;
 }
@@ -75,12 +74,13 @@ int locate_library(char *path, size_t bytes)
 		"../lib",
 		"../lib/" WEFT_MULTIARCH,
 		"../lib64",
+		NULL,
 	};
 	const char *chosen = secure_getenv("WEFT_LIB");
 
 	if (chosen && *chosen)
 		return locate_try_path(chosen, path, bytes);
-	return locate_search(places, sizeof(places) / sizeof(places[0]), LIBRARY, path, bytes);
+	return locate_search(places, LIBRARY, path, bytes);
 }
 
 int locate_profiles(char *path, size_t bytes)
@@ -89,9 +89,9 @@ int locate_profiles(char *path, size_t bytes)
 		"share",                             /* build tree */
 		"../" WEFT_DATADIR_FROM_BIN "/weft", /* as installed */
 		"../share/weft",
+		NULL,
 	};
-	int err = locate_search(places, sizeof(places) / sizeof(places[0]), "default.jfc", path,
-				bytes);
+	int err = locate_search(places, "default.jfc", path, bytes);
 
 	if (!err)
 		*strrchr(path, '/') = '\0';
@@ -105,7 +105,7 @@ static int is_preloadable(const char *path)
 	return !strpbrk(path, " \t\n:");
 }
 
-/* Renamed into its place, for others may start programs through it at the same time. */
+/* The link is renamed into its place, for others may start programs through it at the same time. */
 static int make_link(const char *from, const char *to)
 {
 	char fresh[PATH_MAX], old[PATH_MAX];
@@ -126,7 +126,7 @@ static int make_link(const char *from, const char *to)
 	return n;
 }
 
-/* @path, or if the loader would split that, a link to it. */
+/* Makes @path a link to it if the loader would split the path itself. */
 static int make_preloadable(char *path, size_t bytes)
 {
 	char library[PATH_MAX], cache[PATH_MAX];

@@ -2,6 +2,7 @@
 /* Messages on stderr, each one line and one write: "weft VERB: what: why". */
 #include "cli/frame/cli.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +57,20 @@ int cli_usage(const char *format, ...)
 	return CLI_USAGE;
 }
 
+int cli_not_run(const char *command, int rc)
+{
+	cli_error("%s: %s", command, rc == -ENOENT ? "command not found" : strerror(-rc));
+	return rc == -ENOENT ? 127 : CLI_CANNOT_RUN;
+}
+
 int cli_written(int rc)
 {
 	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+}
+
+int cli_flushed(void)
+{
+	int failed = fflush(stdout) || ferror(stdout);
+
+	return cli_written(!failed ? 0 : errno ? -errno : -EIO);
 }

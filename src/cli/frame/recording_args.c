@@ -81,7 +81,7 @@ static void list_others(const struct key *key, const struct model *m, char *out,
 		strcpy(out, "none");
 }
 
-void recording_warn(const char *path, const struct key *key, const struct model *m)
+static void warn_of_key(const char *path, const struct model *m, const struct key *key)
 {
 	char others[1024], clean[LAYOUT_TEXT];
 
@@ -92,22 +92,32 @@ void recording_warn(const char *path, const struct key *key, const struct model 
 		    layout_clean(clean, key_bare(key->text)), others);
 }
 
-/* The first bytes of a file; how many. */
-static size_t peek(const char *path, unsigned char start[4])
+void recording_warn(const char *path, const struct model *m, const struct key *by, size_t by_count,
+		    const struct where *wheres, size_t where_count)
+{
+	for (size_t i = 0; i < by_count; i++)
+		warn_of_key(path, m, &by[i]);
+	for (size_t i = 0; i < where_count; i++)
+		warn_of_key(path, m, &wheres[i].key);
+}
+
+/* ---- refusals */
+
+size_t recording_start(const char *path, void *start, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t bytes = fd < 0 ? -1 : read(fd, start, 4);
+	ssize_t got = fd < 0 ? -1 : pread(fd, start, bytes, 0);
 
 	if (fd >= 0)
 		close(fd);
-	return bytes > 0 ? (size_t)bytes : 0;
+	return got > 0 ? (size_t)got : 0;
 }
 
 /* Says what a file is that does not begin with a whole chunk header. */
 static int refuse_stranger(const char *path)
 {
 	unsigned char start[4] = {0};
-	size_t bytes = peek(path, start);
+	size_t bytes = recording_start(path, start, sizeof(start));
 	const char *packing = unpack_name(start, bytes);
 
 	if (packing)
@@ -124,7 +134,7 @@ static int refuse_stranger(const char *path)
 static int refuse_packed(const char *path, const char *why)
 {
 	unsigned char start[4] = {0};
-	const char *packing = unpack_name(start, peek(path, start));
+	const char *packing = unpack_name(start, recording_start(path, start, sizeof(start)));
 
 	return cli_error("%s: packed by %s%s", path, packing ? packing : "something", why);
 }
@@ -156,20 +166,15 @@ int recording_refuse(const struct cli_args *args, const char *path, int error)
 	}
 }
 
-static int read_globs(const struct cli_args *args, const char *option, int is_category,
-		      struct print_select *select)
-{
-	for (size_t i = 0; i < cli_count(args, option); i++)
-		if (select_add(select, cli_text_at(args, option, i), is_category))
-			return cli_error("--%s: %s", option, strerror(ENOMEM));
-	return CLI_DONE;
-}
-
 int select_args_read(const struct cli_args *args, struct print_select *select)
 {
-	int status = read_globs(args, "events", 0, select);
+	static const char *const options[] = {"events", "categories"};
 
-	return status ? status : read_globs(args, "categories", 1, select);
+	for (int k = 0; k < 2; k++)
+		for (size_t i = 0; i < cli_count(args, options[k]); i++)
+			if (select_add(select, cli_text_at(args, options[k], i), k))
+				return cli_error("--%s: %s", options[k], strerror(ENOMEM));
+	return CLI_DONE;
 }
 
 struct text_style terminal_style(void)

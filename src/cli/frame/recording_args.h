@@ -12,18 +12,17 @@
 
 /* clang-format off */
 #define RECORDING_OPTION_WHERE \
-	{.name = "where", .letter = 'w', .kind = CLI_TEXT, .flags = CLI_MANY, \
-	 .argument = "KEY=VALUE", \
+	{"where", 'w', CLI_TEXT, CLI_MANY, "KEY=VALUE", \
 	 .help = "Count only samples of which this holds; * is anything; all must hold"}
 #define RECORDING_OPTION_EVENT \
-	{.name = "event", .letter = 'e', .kind = CLI_TEXT, .argument = "WHICH", \
+	{"event", 'e', CLI_TEXT, 0, "WHICH", \
 	 .help = "What to count: samples of cpu, wall, all; coroutine-run, coroutine-wait; or an " \
 		 "event type [cpu, else wall]"}
 #define RECORDING_OPTION_NO_INLINES \
-	{.name = "no-inlines", .kind = CLI_FLAG, \
+	{"no-inlines", 0, CLI_FLAG, \
 	 .help = "Count inlined functions as the functions that they are inlined into"}
 #define TABLE_OPTION_WIDTH \
-	{.name = "width", .kind = CLI_COUNT, .argument = "COLUMNS", \
+	{"width", 0, CLI_COUNT, 0, "COLUMNS", \
 	 .help = "Cut the last column there; 0 never does [the terminal's]"}
 /* clang-format on */
 
@@ -31,8 +30,12 @@
 int recording_key(struct key *key, const char *option, const char *text);
 int recording_wheres(const struct cli_args *args, struct where **out, size_t *count);
 void recording_wheres_free(struct where *wheres, size_t count);
-/* Warns of a tag or label that nothing in the recording has: a typing error looks like "(none)". */
-void recording_warn(const char *path, const struct key *key, const struct model *m);
+/* Warns of each tag or label, of bound keys and conditions, that nothing in the recording has: a
+ * typing error looks like "(none)". */
+void recording_warn(const char *path, const struct model *m, const struct key *by, size_t by_count,
+		    const struct where *wheres, size_t where_count);
+/* The first bytes of a file, which may be anything. How many there are. */
+size_t recording_start(const char *path, void *start, size_t bytes);
 /* The message for what source_open() or report_run() returned. An exit status. */
 int recording_refuse(const struct cli_args *args, const char *path, int error);
 

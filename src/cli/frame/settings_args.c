@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of events for a recording: see settings_args.h. */
+/* Settings of events, given by options: see settings_args.h. */
 #include "cli/frame/settings_args.h"
 
 #include "base/buf.h"
@@ -12,21 +12,35 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <weft/jfr_settings.h>
+#include <strings.h>
 
-static int settings_args_gather(const struct cli_args *args, struct weft_jfr_settings *s)
+/* With the built-in profiles, where they are found. */
+static struct weft_jfr_settings *settings_args_new(void)
 {
-	if (weft_jfr_settings_list(s, WEFT_JFR_FROM_ENVIRONMENT, secure_getenv("WEFT_SETTINGS")))
-		return cli_usage("WEFT_SETTINGS: %s", weft_jfr_settings_error(s));
-	for (size_t i = 0; args && i < cli_count(args, "settings"); i++)
-		if (weft_jfr_settings_file(s, WEFT_JFR_FROM_FILE, cli_text_at(args, "settings", i)))
-			return cli_usage("--settings: %s", weft_jfr_settings_error(s));
-	for (size_t i = 0; args && i < cli_count(args, "set"); i++)
-		if (weft_jfr_settings_string(s, WEFT_JFR_FROM_COMMAND_LINE,
-					     cli_text_at(args, "set", i)))
-			return cli_usage("--set: %s", weft_jfr_settings_error(s));
-	return CLI_DONE;
+	char profiles[PATH_MAX];
+
+	return weft_jfr_settings_new(locate_profiles(profiles, sizeof(profiles)) ? NULL : profiles);
 }
+
+/* What both options give. 0 or -errno, of the option *@name. */
+static int settings_args_gather(const struct cli_args *args, struct weft_jfr_settings *s,
+				const char **name)
+{
+	int rc = 0;
+
+	*name = "settings";
+	for (size_t i = 0; !rc && i < cli_count(args, *name); i++)
+		rc = weft_jfr_settings_file(s, WEFT_JFR_FROM_FILE, cli_text_at(args, *name, i));
+	if (rc)
+		return rc;
+	*name = "set";
+	for (size_t i = 0; !rc && i < cli_count(args, *name); i++)
+		rc = weft_jfr_settings_string(s, WEFT_JFR_FROM_COMMAND_LINE,
+					      cli_text_at(args, *name, i));
+	return rc;
+}
+
+/* ---- of a recording that is made */
 
 /* The collector warns of a wrong select, for it knows the event types. */
 static void settings_args_tell(enum weft_jfr_settings_trouble trouble,
@@ -98,11 +112,13 @@ static int take_periods(const struct cli_args *args, const char *lines, struct c
 static int settings_args_apply(const struct cli_args *args, struct weft_jfr_settings *s,
 			       struct collector_options *o)
 {
-	const char *lines;
-	int status = settings_args_gather(args, s);
+	const char *lines, *name;
+	int status;
 
-	if (status)
-		return status;
+	if (weft_jfr_settings_list(s, WEFT_JFR_FROM_ENVIRONMENT, secure_getenv("WEFT_SETTINGS")))
+		return cli_usage("WEFT_SETTINGS: %s", weft_jfr_settings_error(s));
+	if (args && settings_args_gather(args, s, &name))
+		return cli_usage("--%s: %s", name, weft_jfr_settings_error(s));
 	weft_jfr_settings_check(s, settings_args_tell, NULL);
 	lines = weft_jfr_settings_lines(s);
 	if (!lines)
@@ -117,9 +133,7 @@ static int settings_args_apply(const struct cli_args *args, struct weft_jfr_sett
 
 int settings_args_read(const struct cli_args *args, struct collector_options *o)
 {
-	char profiles[PATH_MAX];
-	struct weft_jfr_settings *s = weft_jfr_settings_new(
-		locate_profiles(profiles, sizeof(profiles)) ? NULL : profiles);
+	struct weft_jfr_settings *s = settings_args_new();
 	int status = s ? settings_args_apply(args, s, o) : cli_error("%s", strerror(ENOMEM));
 
 	weft_jfr_settings_free(s);
@@ -131,4 +145,40 @@ void settings_args_free(struct collector_options *o)
 	free((char *)(uintptr_t)o->settings);
 	free((char *)(uintptr_t)o->settings_asked);
 	o->settings = o->settings_asked = NULL;
+}
+
+/* ---- of a recording that is filtered */
+
+static void filter_args_tell(enum weft_jfr_settings_trouble trouble,
+			     const struct weft_jfr_setting *s, void *arg)
+{
+	char place[PATH_MAX + 16] = "";
+
+	(void)arg;
+	if (s->file)
+		snprintf(place, sizeof(place), "%s:%u: ", s->file, s->line);
+	if (trouble == WEFT_JFR_SETTING_UNKNOWN)
+		cli_warning("%sunknown setting '%s' is passed over", place, s->name);
+	else if (strcasecmp(s->name, weft_setting_name(SETTING_SELECT)) != 0)
+		cli_warning("%s%s#%s: no value of it: '%s'", place, s->glob, s->name, s->value);
+}
+
+int filter_read(const struct cli_args *args, struct weft_jfr_settings **out)
+{
+	struct weft_jfr_settings *s = settings_args_new();
+	const char *name;
+	int rc, status;
+
+	if (!s)
+		return cli_error("%s", strerror(ENOMEM));
+	rc = settings_args_gather(args, s, &name);
+	if (!rc) {
+		weft_jfr_settings_check(s, filter_args_tell, NULL);
+		*out = s;
+		return CLI_DONE;
+	}
+	status = rc == -EINVAL ? cli_usage("--%s: %s", name, weft_jfr_settings_error(s))
+			       : cli_error("--%s: %s", name, weft_jfr_settings_error(s));
+	weft_jfr_settings_free(s);
+	return status;
 }

@@ -1,17 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings of events for a recording: from files, the environment and the command line. */
+/* --settings and --set: of verbs that record, and of those that filter a recording
+ * (docs/settings.md). */
 #ifndef WEFT_CLI_SETTINGS_ARGS_H
 #define WEFT_CLI_SETTINGS_ARGS_H
 
 #include "cli/frame/cli.h"
 #include "collector/run/collector.h"
 
+#include <weft/jfr_settings.h>
+
 /* clang-format off */
 #define SETTINGS_OPTIONS \
 	{"settings", 0, CLI_FILE, CLI_MANY, "FILE", \
-	 "Take settings of events from a .jfc file, or a profile: default, profile", NULL, NULL}, \
+	 .help = "Take settings of events from a .jfc file, or a profile: default, profile"}, \
 	{"set", 0, CLI_TEXT, CLI_MANY, "EVENT#SETTING=VALUE,...", \
-	 "Set this for the events of that name, in which * is anything", NULL, NULL}
+	 .help = "Set this for the events of that name, in which * is anything"}
+#define FILTER_OPTIONS \
+	{"settings", 0, CLI_FILE, CLI_MANY, "FILE|NAME", \
+	 .help = "Settings of event types: a .jfc file, or a profile: default, profile"}, \
+	{"set", 0, CLI_TEXT, CLI_MANY, "E#S=V,...", \
+	 .help = "A setting: EVENT#SETTING=VALUE, as in jdk.ThreadPark#threshold=1ms; * and ? in " \
+		 "EVENT"}
 /* clang-format on */
 
 /*
@@ -21,5 +30,12 @@
  */
 int settings_args_read(const struct cli_args *args, struct collector_options *o);
 void settings_args_free(struct collector_options *o);
+
+/*
+ * Reads FILTER_OPTIONS. Warns of unknown settings and of wrong values, but not of those of select:
+ * they can be judged only where the event type is known. CLI_DONE with the list, which the caller
+ * frees; or an exit status with the message printed.
+ */
+int filter_read(const struct cli_args *args, struct weft_jfr_settings **out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asked anew at every call: streams are few and the answers cheap. */
+/* What a stream can show is asked anew at every call, which is cheap. */
 #include "cli/frame/term.h"
 
 #include <stdlib.h>

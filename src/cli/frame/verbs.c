@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding verbs in the list that main() hands over: by name, by group; what was meant, if none. */
+/* Finds verbs by name and by group in the list that main() hands over, or the name that was meant.
+ */
 #include "cli/frame/cli.h"
 
 #include "base/text/nearest.h"
@@ -38,7 +39,7 @@ int cli_group_is(const char *word)
 	return 0;
 }
 
-int cli_refuse_verb(const char *name, const char *kind)
+int cli_refuse_verb(const char *name)
 {
 	struct nearest search = {name, NULL, 0};
 
@@ -47,5 +48,5 @@ int cli_refuse_verb(const char *name, const char *kind)
 			nearest_offer(&search, cli_commands[i]->name);
 	if (search.best)
 		return cli_usage("unknown verb '%s'; did you mean '%s'?", name, search.best);
-	return cli_usage("unknown %s '%s'", kind, name);
+	return cli_usage("unknown %s '%s'", name[0] == '-' ? "option" : "verb", name);
 }

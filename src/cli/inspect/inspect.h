@@ -7,7 +7,7 @@
  *   inspect_show.c  what is shown, words for it
  *   inspect_text.c  a table for people
  *   inspect_json.c  JSON
- *   metadata.c      members of annotations
+ *   metadata.h      both forms of types
  *   metadata_text.c types as Java declares them
  *   metadata_json.c types as JSON
  */

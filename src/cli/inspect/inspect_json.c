@@ -4,12 +4,8 @@
 
 #include "report/show/json_value.h"
 
-#include <weft/publish.h>
-
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A key may hold any bytes, but in JSON it ends at the first NUL. */
@@ -33,10 +29,7 @@ static json_t *attributes(const struct live_context *c)
 
 static json_t *id(int is_there, uint64_t value)
 {
-	char text[20];
-
-	snprintf(text, sizeof(text), "%016" PRIx64, value);
-	return is_there ? json_string(text) : json_null();
+	return is_there ? json_sprintf("%016" PRIx64, value) : json_null();
 }
 
 static json_t *trace_id(const struct live_context *c)
@@ -80,15 +73,6 @@ static json_t *thread(const struct inspect_show *show, const struct inspect_thre
 	return o;
 }
 
-static json_t *modules(const struct inspect_variable *v)
-{
-	json_t *list = json_array();
-
-	for (int k = 0; k < v->count; k++)
-		json_array_append_new(list, json_text(v->place[k].path));
-	return list;
-}
-
 static json_t *inspect_json_weft(const struct inspect *i)
 {
 	static const char *const formats[] = {"v1", "labels", "otel"};
@@ -124,9 +108,9 @@ static json_t *keys(const struct otel_payload *p)
 	return list;
 }
 
-static json_t *otel_process(const struct inspect *i, uint32_t word)
+static json_t *otel_process(const struct inspect *i)
 {
-	const char *who = inspect_publisher(i, word, i->otel.address != 0);
+	const char *who = inspect_publisher(i, INSPECT_OTEL_PROCESS);
 	json_t *o;
 
 	if (!who)
@@ -139,23 +123,28 @@ static json_t *otel_process(const struct inspect *i, uint32_t word)
 	return o;
 }
 
-static json_t *variable(const struct inspect *i, const struct inspect_variable *v, uint32_t word)
+static json_t *variable(const struct inspect *i, enum inspect_format format,
+			const struct inspect_variable *v)
 {
-	const char *who = inspect_publisher(i, word, v->count > v->own);
+	const char *who = inspect_publisher(i, format);
+	json_t *modules;
 
-	return who ? json_pack("{s:s, s:o}", "publisher", who, "modules", modules(v)) : json_null();
+	if (!who)
+		return json_null();
+	modules = json_array();
+	for (int k = 0; k < v->count; k++)
+		json_array_append_new(modules, json_text(v->place[k].path));
+	return json_pack("{s:s, s:o}", "publisher", who, "modules", modules);
 }
 
 static json_t *process(const struct inspect *i)
 {
-	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-
 	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "name", json_text(i->name),
 			 "command", json_text(i->command), "stopped",
 			 (i->flags & INSPECT_STOP) != 0, "weft", inspect_json_weft(i),
-			 "otel_process", otel_process(i, h ? h->otel_process : 0), "otel_thread",
-			 variable(i, &i->otel_thread, h ? h->otel_thread : 0), "custom_labels",
-			 variable(i, &i->labels, h ? h->custom_labels : 0));
+			 "otel_process", otel_process(i), "otel_thread",
+			 variable(i, INSPECT_OTEL_THREAD, &i->otel_thread), "custom_labels",
+			 variable(i, INSPECT_LABELS, &i->labels));
 }
 
 int inspect_json(const struct inspect_show *show, FILE *out)

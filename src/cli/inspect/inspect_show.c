@@ -21,15 +21,21 @@ int inspect_shows_context(const struct inspect_show *show, const struct live_con
 	return (show->abis & 1U << c->abi) != 0;
 }
 
-const char *inspect_publisher(const struct inspect *i, uint32_t word, int is_found)
+const char *inspect_publisher(const struct inspect *i, enum inspect_format format)
 {
-	if (i->session && word == WEFT_PUBLISHER_WEFT)
+	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
+	const uint32_t words[] = {h ? h->otel_process : 0, h ? h->otel_thread : 0,
+				  h ? h->custom_labels : 0};
+	const int found[] = {i->otel.address != 0, i->otel_thread.count > i->otel_thread.own,
+			     i->labels.count > i->labels.own};
+
+	if (h && words[format] == WEFT_PUBLISHER_WEFT)
 		return "weft";
-	if (i->session && word == WEFT_PUBLISHER_FAILED)
+	if (h && words[format] == WEFT_PUBLISHER_FAILED)
 		return "failed";
-	if (is_found && !i->session && i->session_error != -ENOENT)
-		return "weft or another library"; /* weft's session is there, but cannot be read */
-	if (is_found || (i->session && word == WEFT_PUBLISHER_ANOTHER))
+	if (found[format] && !h && i->session_error != -ENOENT)
+		return "weft or another library";
+	if (found[format] || (h && words[format] == WEFT_PUBLISHER_ANOTHER))
 		return "another library";
 	return NULL;
 }

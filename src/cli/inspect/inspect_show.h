@@ -19,10 +19,10 @@ extern const char *const inspect_abi_text[]; /* ends with NULL */
 int inspect_shows_thread(const struct inspect_show *show, const struct inspect_thread *t);
 int inspect_shows_context(const struct inspect_show *show, const struct live_context *c);
 
-/* Who publishes OpenTelemetry's formats, by a word of the session: "weft", "another library",
- * "weft or another library" (its session cannot be read), "failed"; NULL = nobody.
- * @is_found: the format is in the process, whoever publishes it. */
-const char *inspect_publisher(const struct inspect *i, uint32_t word, int is_found);
+enum inspect_format { INSPECT_OTEL_PROCESS, INSPECT_OTEL_THREAD, INSPECT_LABELS };
+/* Who publishes by a format: "weft", "another library", "weft or another library" (weft's session
+ * is there, but cannot be read), "failed"; NULL = nobody. */
+const char *inspect_publisher(const struct inspect *i, enum inspect_format format);
 const char *inspect_trouble_text(enum inspect_trouble trouble);
 
 int inspect_text(const struct inspect_show *show, FILE *out);

@@ -4,11 +4,8 @@
 #include "cli/frame/term.h"
 #include "cli/inspect/inspect_show.h"
 
-#include <weft/publish.h>
-
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- texts of strangers: nothing in them reaches the terminal as a command */
@@ -82,15 +79,16 @@ static void put_weft(const struct inspect *i, FILE *out)
 	fputc('\n', out);
 }
 
-/* Who publishes by a thread-local variable, if anybody does; @word: the session's. */
-static void inspect_text_put_variable(const struct inspect *i, FILE *out, const char *format,
-				      const struct inspect_variable *v, uint32_t word)
+/* Who publishes by a thread-local variable, if anybody does. */
+static void inspect_text_put_variable(const struct inspect *i, FILE *out,
+				      enum inspect_format format, const char *title,
+				      const struct inspect_variable *v)
 {
-	const char *who = inspect_publisher(i, word, v->count > v->own);
+	const char *who = inspect_publisher(i, format);
 
 	if (!who)
 		return;
-	fprintf(out, "  %s: by %s", format, who);
+	fprintf(out, "  %s: by %s", title, who);
 	for (int k = 0; k < v->count; k++) {
 		fputs(k ? ", " : "; defined by ", out);
 		inspect_text_put(out, v->place[k].path, strlen(v->place[k].path));
@@ -101,8 +99,7 @@ static void inspect_text_put_variable(const struct inspect *i, FILE *out, const 
 static void put_otel_process(const struct inspect *i, FILE *out)
 {
 	const struct live_context *resource = &i->otel.payload.resource;
-	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-	const char *who = inspect_publisher(i, h ? h->otel_process : 0, i->otel.address != 0);
+	const char *who = inspect_publisher(i, INSPECT_OTEL_PROCESS);
 
 	if (!who)
 		return;
@@ -118,11 +115,9 @@ static void put_otel_process(const struct inspect *i, FILE *out)
 
 static void put_variables(const struct inspect *i, FILE *out)
 {
-	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
-
-	inspect_text_put_variable(i, out, "OpenTelemetry thread context", &i->otel_thread,
-				  h ? h->otel_thread : 0);
-	inspect_text_put_variable(i, out, "Custom Labels v1", &i->labels, h ? h->custom_labels : 0);
+	inspect_text_put_variable(i, out, INSPECT_OTEL_THREAD, "OpenTelemetry thread context",
+				  &i->otel_thread);
+	inspect_text_put_variable(i, out, INSPECT_LABELS, "Custom Labels v1", &i->labels);
 	if (i->labels.refused && i->labels.abi_version)
 		fprintf(out, "  Custom Labels of version %u: not read\n", i->labels.abi_version);
 	else if (i->labels.refused)

@@ -5,11 +5,17 @@
 
 #include <weft/jfr.h>
 
+#include <errno.h>
 #include <stddef.h>
 
-/* Does the type of an annotation declare this member as an array? As a text? */
-int metadata_is_array(const struct weft_jfr_annotation_view *a, const char *member);
-int metadata_is_text(const struct weft_jfr_annotation_view *a, const char *member);
+/* How the type of an annotation declares a member. 0 or -errno. */
+static inline int metadata_member(const struct weft_jfr_annotation_view *a, const char *member,
+				  struct weft_jfr_field_view *f)
+{
+	int i = a->type ? weft_jfr_class_find(a->type, member) : -ENOENT;
+
+	return i < 0 ? i : weft_jfr_class_field_view(a->type, (size_t)i, f);
+}
 
 /* Declarations like Java's, in the shape of the JDK's `jfr metadata`. */
 void metadata_text(const struct weft_jfr_class *const *classes, size_t count);

@@ -4,14 +4,24 @@
 
 #include "report/show/json_value.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static json_t *metadata_json_type_name(const struct weft_jfr_class *c)
 {
 	return c ? json_text(weft_jfr_class_name(c)) : json_null();
+}
+
+static int member_is_array(const struct weft_jfr_annotation_view *a, const char *member)
+{
+	struct weft_jfr_field_view f;
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		count += strcmp(a->member[i], member) == 0;
+	return count > 1 || (metadata_member(a, member, &f) == 0 && f.is_array);
 }
 
 static json_t *members(const struct weft_jfr_annotation_view *a)
@@ -21,7 +31,7 @@ static json_t *members(const struct weft_jfr_annotation_view *a)
 	for (size_t i = 0; i < a->count; i++) {
 		json_t *value = json_text(a->value[i]), *before = json_object_get(o, a->member[i]);
 
-		if (metadata_is_array(a, a->member[i]) && !before) {
+		if (member_is_array(a, a->member[i]) && !before) {
 			before = json_array();
 			json_object_set_new(o, a->member[i], before);
 		}

@@ -39,7 +39,10 @@ static void metadata_text_put(const char *text)
 
 static void metadata_text_put_value(const struct weft_jfr_annotation_view *a, size_t i)
 {
-	const char *quote = metadata_is_text(a, a->member[i]) ? "\"" : "";
+	struct weft_jfr_field_view f;
+	int is_text = metadata_member(a, a->member[i], &f) || !f.type ||
+		      strcmp(weft_jfr_class_name(f.type), "java.lang.String") == 0;
+	const char *quote = is_text ? "\"" : "";
 
 	fputs(quote, stdout);
 	metadata_text_put(a->value[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What record and collect share: waiting for the end of a recording, and telling about it.
+ * What weft record does: waiting for the end of a recording, and telling about it.
  *
  *   record_wait.c     while the program runs
  *   record_tell.c     what is told at the end
@@ -18,13 +18,10 @@
 
 struct record {
 	struct collector *collector;
-	const char *path;
+	const struct collector_options *options;
 	pid_t pid;
-	uint64_t duration_ns; /* 0 = until the end */
 	int wait_all;
 	int progress; /* stderr is a terminal */
-	enum weft_stack_mode stack_mode;
-	uint32_t engines; /* enum weft_engine */
 	struct program_life life;
 
 	/* in record_wait.c */
@@ -38,7 +35,6 @@ struct record {
 	int status;     /* exit status */
 	uint64_t start_ns, leave_ns;
 	uint64_t looked_ns; /* when @unrecorded was filled last */
-	int no_children;    /* nobody else is to be recorded */
 	struct unrecorded unrecorded;
 };
 
@@ -49,10 +45,10 @@ int record_prepare(struct record *r);
 int record_wait(struct record *r);
 
 /* The parts of it, for programs that are not ours (record_attached.c). */
-void record_show_progress(struct record *r);
-void record_show_warnings(struct record *r);
-int record_pause_ms(const struct record *r); /* for poll(2): to the end of --duration, or -1 */
-void record_finish(struct record *r);        /* the file, and what is told of it */
+enum record_event { RECORD_SIGNAL = 1 << 0, RECORD_TICK = 1 << 1, RECORD_END = 1 << 2 };
+/* Waits until something is there, and shows warnings and progress at each tick. What is there. */
+unsigned int record_poll(struct record *r);
+void record_finish(struct record *r); /* the file, and what is told of it */
 void record_close_fds(const struct record *r);
 int record_is_time_to_look(struct record *r); /* for @unrecorded: at first, then once a second */
 

@@ -9,14 +9,13 @@
 #include "collector/process/clock.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define PATIENCE_NS UINT64_C(2000000000) /* before it is said that nothing runs */
+#define PATIENCE_NS UINT64_C(2000000000) /* of silence before it is said that nothing runs */
 
 static int find_one(struct attached *a, const char *text, int needs_orders)
 {
@@ -78,10 +77,10 @@ static void record_attached_take_signals(struct record *r)
 			r->interrupts++;
 }
 
-/* Programs that the targets start; of the targets themselves the collector tells. */
+/* Looks at programs that the targets start; the collector tells of the targets themselves. */
 static void look_for_unrecorded(struct record *r, const struct attached *a)
 {
-	if (r->no_children || !record_is_time_to_look(r))
+	if (r->options->no_children || !record_is_time_to_look(r))
 		return;
 	for (size_t i = 0; i < a->count; i++)
 		unrecorded_look_below(&r->unrecorded, a->pids[i]);
@@ -89,21 +88,12 @@ static void look_for_unrecorded(struct record *r, const struct attached *a)
 
 static void record_attached_wait_for_something(struct record *r, const struct attached *a)
 {
-	struct pollfd fd[] = {
-		{.fd = r->signal_fd, .events = POLLIN},
-		{.fd = r->timer_fd, .events = POLLIN},
-	};
-	uint64_t ticks;
+	unsigned int events = record_poll(r);
 
-	if (poll(fd, 2, record_pause_ms(r)) < 0)
-		return;
-	if (fd[0].revents)
+	if (events & RECORD_SIGNAL)
 		record_attached_take_signals(r);
-	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
-		record_show_warnings(r);
-		record_show_progress(r);
+	if (events & RECORD_TICK)
 		look_for_unrecorded(r, a);
-	}
 }
 
 static int record_attached_is_over(const struct record *r)
@@ -112,7 +102,8 @@ static int record_attached_is_over(const struct record *r)
 
 	collector_progress(r->collector, &now);
 	return r->interrupts || now.running == 0 || now.attach_error ||
-	       (r->duration_ns && clock_mono_ns() - r->start_ns >= r->duration_ns);
+	       (r->options->duration_ns &&
+		clock_mono_ns() - r->start_ns >= r->options->duration_ns);
 }
 
 /* Says once that no target has run yet, which nothing else shows. */

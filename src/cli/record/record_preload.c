@@ -30,7 +30,7 @@ static int record_preload_is_asked(const struct cli_args *args, const char *grou
 	return 0;
 }
 
-/* As it is asked for, each once. */
+/* Sets WEFT_WAITS to the groups that --waits names, each once. */
 static int set_waits(const struct cli_args *args)
 {
 	char groups[32] = "";

@@ -52,14 +52,9 @@ void record_size_text(uint64_t bytes, char *out, size_t room)
 	snprintf(out, room, i ? "%.1f %s" : "%.0f %s", size, unit[i]);
 }
 
-static uint64_t lost_in_all(const struct session_counts *total)
+static const char *record_tell_plural(uint64_t n, const char *one, const char *many)
 {
-	uint64_t lost = total->pending;
-
-	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-		if (strcmp(causes[i].kind, "LOST") == 0)
-			lost += total->counter[i];
-	return lost;
+	return n == 1 ? one : many;
 }
 
 /* Adds "NAME COUNT" behind *before, which is a comma from then on; nothing for 0. */
@@ -71,26 +66,38 @@ static void add_cause(struct line *l, const char **before, const char *name, uin
 	*before = ", ";
 }
 
-static void add_lost(struct line *l, const struct collector_result *result)
-{
-	const struct session_counts *total = &result->total;
-	uint64_t lost = lost_in_all(total) + result->written.lost.samples;
-	const char *before = "";
+struct loss {
+	const char *name;
+	uint64_t count;
+};
 
-	if (!lost)
+static void add_losses(struct line *l, const struct loss *loss, size_t count)
+{
+	const char *before = "";
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += loss[i].count;
+	if (!sum)
 		return;
-	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
-		if (strcmp(causes[i].kind, "LOST") == 0)
-			add_cause(l, &before, causes[i].name, total->counter[i]);
-	add_cause(l, &before, "pending", total->pending);
-	add_cause(l, &before, "unwritten", result->written.lost.samples);
+	record_tell_add(l, ", %llu lost (", (unsigned long long)sum);
+	for (size_t i = 0; i < count; i++)
+		add_cause(l, &before, loss[i].name, loss[i].count);
 	record_tell_add(l, ")");
 }
 
-static const char *record_tell_plural(uint64_t n, const char *one, const char *many)
+/* Samples. */
+static void add_lost(struct line *l, const struct collector_result *result)
 {
-	return n == 1 ? one : many;
+	struct loss loss[WEFT_COUNTER_COUNT + 2];
+	size_t n = 0;
+
+	for (size_t i = 0; i < WEFT_COUNTER_COUNT; i++)
+		if (strcmp(causes[i].kind, "LOST") == 0)
+			loss[n++] = (struct loss){causes[i].name, result->total.counter[i]};
+	loss[n++] = (struct loss){"pending", result->total.pending};
+	loss[n++] = (struct loss){"unwritten", result->written.lost.samples};
+	add_losses(l, loss, n);
 }
 
 static void add_number(struct line *l, const char *before, uint64_t n, const char *one,
@@ -112,36 +119,27 @@ static void add_missed(struct line *l, const struct collector_result *result)
 	add_cause(l, &before, "wall_unwritten", result->written.lost.wall);
 }
 
-/* Counters of events that were lost: typed ones, and runs and waits of coroutines. */
-static const enum weft_counter event_losses[] = {
-	WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,   WEFT_COUNTER_EVENTS_STOLEN,
-	WEFT_COUNTER_EVENTS_INVALID,   WEFT_COUNTER_EVENTS_MISTIMED, WEFT_COUNTER_EVENTS_NO_SLOT,
-};
-
-static uint64_t unwritten(const struct collector_result *result)
-{
-	return result->written.lost.switches + result->written.lost.typed;
-}
-
+/* Typed events, and runs and waits of coroutines. */
 static void add_event_losses(struct line *l, const struct collector_result *result)
 {
-	const uint64_t *counter = result->total.counter;
-	uint64_t lost = result->total.events_pending + unwritten(result);
-	const char *before = "";
+	static const enum weft_counter lost[] = {
+		WEFT_COUNTER_EVENTS_RING_FULL, WEFT_COUNTER_EVENTS_NESTED,
+		WEFT_COUNTER_EVENTS_STOLEN,    WEFT_COUNTER_EVENTS_INVALID,
+		WEFT_COUNTER_EVENTS_MISTIMED,  WEFT_COUNTER_EVENTS_NO_SLOT,
+	};
+	struct loss loss[sizeof(lost) / sizeof(lost[0]) + 2];
+	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
-		lost += counter[event_losses[i]];
-	if (!lost)
-		return;
-	record_tell_add(l, ", %llu lost (", (unsigned long long)lost);
-	for (size_t i = 0; i < sizeof(event_losses) / sizeof(event_losses[0]); i++)
-		add_cause(l, &before, causes[event_losses[i]].name, counter[event_losses[i]]);
-	add_cause(l, &before, "events_pending", result->total.events_pending);
-	add_cause(l, &before, "events_unwritten", unwritten(result));
-	record_tell_add(l, ")");
+	for (; n < sizeof(lost) / sizeof(lost[0]); n++)
+		loss[n] = (struct loss){causes[lost[n]].name, result->total.counter[lost[n]]};
+	loss[n++] = (struct loss){"events_pending", result->total.events_pending};
+	loss[n++] = (struct loss){"events_unwritten",
+				  result->written.lost.switches + result->written.lost.typed};
+	add_losses(l, loss, n);
 }
 
-/* Typed events, and coroutines' runs and waits; these, too, where nothing tells which it was. */
+/* Typed events, and coroutines' runs and waits; the latter also where nothing tells which it was.
+ */
 static void add_events(struct line *l, const struct collector_result *result)
 {
 	const struct recording_events *in_file = &result->written.in_file;
@@ -158,12 +156,6 @@ static void add_events(struct line *l, const struct collector_result *result)
 	add_event_losses(l, result);
 }
 
-static void tell_idle(const struct collector_result *result)
-{
-	if (result->settings_idle[0])
-		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
-}
-
 static void tell_sums(const struct record *r, const struct collector_result *result)
 {
 	uint64_t wall = result->written.in_file.wall;
@@ -172,26 +164,31 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 
 	record_size_text(result->written.bytes, size, sizeof(size));
 	record_tell_add(&l, "weft record: ");
-	if (r->engines & WEFT_ENGINE_CPU || !r->engines)
-		add_number(&l, "", result->written.in_file.samples, "sample", "samples");
+	if (r->options->engines & WEFT_ENGINE_CPU || !r->options->engines)
+		record_tell_add(&l, "%llu %s", (unsigned long long)result->samples,
+				record_tell_plural(result->samples, "sample", "samples"));
 	else
 		add_number(&l, "", wall, "wall sample", "wall samples");
 	add_lost(&l, result);
-	if (r->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL))
-		add_number(&l, ", ", wall, "wall sample", "wall samples");
-	if (r->engines & WEFT_ENGINE_WALL)
+	if (r->options->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
+		record_tell_add(&l, ", ");
+		add_wall(&l, result);
+	}
+	if (r->options->engines & WEFT_ENGINE_WALL)
 		add_missed(&l, result);
 	add_events(&l, result);
-	add_number(&l, ", ", result->total.threads, "thread", "threads");
-	add_number(&l, ", ", result->processes, "process", "processes");
-	record_tell_add(&l, ": %s (%s)", r->path, size);
+	record_tell_add(&l, ", %llu %s, %u %s: %s (%s)", (unsigned long long)result->total.threads,
+			record_tell_plural(result->total.threads, "thread", "threads"),
+			result->processes,
+			record_tell_plural(result->processes, "process", "processes"),
+			r->options->path, size);
 	fprintf(stderr, "%s\n", l.text);
 }
 
-#define TOLD_NS UINT64_C(100000000) /* of less the samples say little */
+#define TOLD_NS UINT64_C(100000000) /* of less CPU time the samples say little */
 
-/* What the samples stand for beside what was used, by the kernel's account. */
-static void tell_account(const struct recording_written *written)
+/* How much CPU time the samples stand for, of what the kernel counted. */
+static void tell_account(const struct collector_result *result)
 {
 	double seen = (double)written->seen_ns / 1e9, used = (double)written->used_ns / 1e9;
 
@@ -220,7 +217,7 @@ static void tell_dropped(const struct recording_written *written)
 
 #define NAMED_MAX 8
 
-/* Asked again after a moment, for a process that a signal has just ended needs one. */
+/* Those that still run after a moment, which a process needs that a signal has just ended. */
 static size_t find_running(const struct record *r, struct collector_running *out)
 {
 	size_t count = collector_descendants(r->collector, out, NAMED_MAX);
@@ -237,7 +234,7 @@ static void tell_running(const struct record *r)
 	size_t count = r->ended ? find_running(r, running) : 0;
 	struct line l = {.used = 0};
 
-	if (!count || r->duration_ns)
+	if (!count || r->options->duration_ns)
 		return;
 	for (size_t i = 0; i < NAMED_MAX && i < count; i++)
 		record_tell_add(&l, "%s%s [%d]", i ? ", " : "", running[i].command,
@@ -262,15 +259,6 @@ static void tell_unrecorded(const struct record *r)
 	if (u->count)
 		cli_warning("%zu %s ran unrecorded: %s", u->count,
 			    record_tell_plural(u->count, "program", "programs"), l.text);
-}
-
-static void tell_execs(const struct collector_result *result)
-{
-	if (result->attach_execs)
-		fprintf(stderr,
-			"weft record: %u of the processes became another program (exec), which is "
-			"not recorded\n",
-			result->attach_execs);
 }
 
 static void tell_refused(const struct collector_result *result)
@@ -313,12 +301,13 @@ static void tell_untimed(const struct collector_result *result)
 			(unsigned long long)limit.rlim_cur);
 }
 
-/* Nothing in modes whose handlers do not walk by tables. */
+/* Modes whose handlers do not walk by tables miss nothing. */
 static void tell_refused_tables(const struct record *r, const struct collector_result *result)
 {
 	uint64_t count = result->total.counter[WEFT_COUNTER_TABLES_REFUSED];
 
-	if (!count || r->stack_mode == WEFT_STACK_RAW || r->stack_mode == WEFT_STACK_FP)
+	if (!count || r->options->stack_mode == WEFT_STACK_RAW ||
+	    r->options->stack_mode == WEFT_STACK_FP)
 		return;
 	cli_warning("%llu mapped %s no room for %s: stacks through %s were %s (weft doctor "
 		    "tells how much there is)",
@@ -326,7 +315,7 @@ static void tell_refused_tables(const struct record *r, const struct collector_r
 		    record_tell_plural(count, "file found", "files found"),
 		    record_tell_plural(count, "its unwind table", "their unwind tables"),
 		    record_tell_plural(count, "it", "them"),
-		    r->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
+		    r->options->stack_mode == WEFT_STACK_TABLE ? "cut" : "copied");
 }
 
 /* By process: "2 threads of x [123] could not be sampled: worker-1 (blocks SIGPROF), ..." */
@@ -359,12 +348,17 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 	tell_account(&result->written);
 	tell_dropped(&result->written);
 	tell_running(r);
-	tell_execs(result);
+	if (result->attach_execs)
+		fprintf(stderr,
+			"weft record: %u of the processes became another program (exec), which is "
+			"not recorded\n",
+			result->attach_execs);
 	tell_refused(result);
 	tell_unrecorded(r);
 	tell_untimed(result);
-	tell_idle(result);
+	if (result->settings_idle[0])
+		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
 	record_tell_unsampled(result);
 	tell_refused_tables(r, result);
-	return rc ? cli_error("%s: %s", r->path, strerror(-rc)) : 0;
+	return rc ? cli_error("%s: %s", r->options->path, strerror(-rc)) : 0;
 }

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -25,23 +24,16 @@
 #define LOOK_NS UINT64_C(1000000000)
 #define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
 
-static void taken_signals(sigset_t *set)
-{
-	sigemptyset(set);
-	sigaddset(set, SIGINT);
-	sigaddset(set, SIGQUIT);
-	sigaddset(set, SIGTERM);
-	sigaddset(set, SIGHUP);
-	sigaddset(set, SIGPIPE);
-}
-
 int record_prepare(struct record *r)
 {
+	static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
 	struct timespec often = {0, TICK_NS}, seldom = {QUIET_TICK_NS / 1000000000, 0};
 	struct itimerspec tick = {often, often};
 	sigset_t set;
 
-	taken_signals(&set);
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+		sigaddset(&set, taken[i]);
 	program_prepare(&r->life, &set);
 	if (!r->progress && !r->wait_all)
 		tick.it_value = tick.it_interval = seldom;
@@ -86,39 +78,29 @@ static void record_wait_take_end(struct record *r)
 	r->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static void record_wait_pass_on(struct record *r, int number)
-{
-	if (!r->ended)
-		kill(r->pid, number);
-	r->passed_on = number;
-	if (!r->leave_ns)
-		r->leave_ns = clock_mono_ns() + GRACE_NS;
-}
-
-/* Ctrl-C comes from the terminal, to the whole process group; SIGINT sent by kill(1) to weft
- * alone did not reach the program. */
-static void take_interrupt(struct record *r, const struct signalfd_siginfo *info)
-{
-	if (info->ssi_code <= 0 && !r->ended)
-		kill(r->pid, SIGINT);
-	r->interrupts++;
-}
-
+/* SIGTERM and SIGHUP are handed to the program. Ctrl-C comes from the terminal to the whole process
+ * group; a SIGINT that was sent by kill(1) reached weft alone, and is handed on, too. */
 static void record_wait_take_signals(struct record *r)
 {
 	struct signalfd_siginfo info;
 
 	while (read(r->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGINT)
-			take_interrupt(r, &info);
-		else if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
-			record_wait_pass_on(r, (int)info.ssi_signo);
+		int number = (int)info.ssi_signo, passes_on = number == SIGTERM || number == SIGHUP;
+
+		if (!r->ended && (passes_on || (number == SIGINT && info.ssi_code <= 0)))
+			kill(r->pid, number);
+		r->interrupts += number == SIGINT;
+		if (!passes_on)
+			continue;
+		r->passed_on = number;
+		if (!r->leave_ns)
+			r->leave_ns = clock_mono_ns() + GRACE_NS;
 	}
 }
 
 /* ---- the line of progress */
 
-void record_show_progress(struct record *r)
+static void show_progress(struct record *r)
 {
 	struct collector_progress now;
 	char size[32];
@@ -129,9 +111,9 @@ void record_show_progress(struct record *r)
 	record_size_text(now.bytes, size, sizeof(size));
 	fprintf(stderr, "\r\033[K[weft %llus",
 		(unsigned long long)((clock_mono_ns() - r->start_ns) / 1000000000u));
-	if (r->engines & WEFT_ENGINE_CPU)
+	if (r->options->engines & WEFT_ENGINE_CPU)
 		fprintf(stderr, ", %llu samples", (unsigned long long)now.samples);
-	if (r->engines & WEFT_ENGINE_WALL)
+	if (r->options->engines & WEFT_ENGINE_WALL)
 		fprintf(stderr, ", %llu wall samples", (unsigned long long)now.wall_samples);
 	fprintf(stderr, ", %u processes, %s]", now.processes, size);
 	fflush(stderr);
@@ -145,7 +127,7 @@ static void remove_progress(struct record *r)
 	r->line_shown = 0;
 }
 
-void record_show_warnings(struct record *r)
+static void show_warnings(struct record *r)
 {
 	char text[1024];
 
@@ -163,7 +145,7 @@ void record_finish(struct record *r)
 	int rc = collector_finish(r->collector, &result);
 
 	remove_progress(r);
-	record_show_warnings(r);
+	show_warnings(r);
 	r->finished = 1;
 	if (record_tell(r, &result, rc))
 		r->failed = 1;
@@ -184,7 +166,7 @@ static int is_time_to_finish(const struct record *r)
 	uint64_t now_ns = clock_mono_ns();
 
 	return program_is_over(r) || r->interrupts >= 2 || (r->leave_ns && now_ns >= r->leave_ns) ||
-	       (r->duration_ns && now_ns - r->start_ns >= r->duration_ns);
+	       (r->options->duration_ns && now_ns - r->start_ns >= r->options->duration_ns);
 }
 
 /* With the file complete, weft stays for the program's status, unless it was told to go. */
@@ -194,11 +176,13 @@ static int is_time_to_leave(const struct record *r)
 	       (r->ended || r->interrupts >= 2 || (r->leave_ns && clock_mono_ns() >= r->leave_ns));
 }
 
-int record_pause_ms(const struct record *r)
+/* For poll(2): to the end of --duration, or -1. */
+static int pause_ms(const struct record *r)
 {
-	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->duration_ns;
+	uint64_t now_ns = clock_mono_ns(), end_ns = r->start_ns + r->options->duration_ns;
 
-	if (r->duration_ns && !r->finished && end_ns > now_ns && end_ns - now_ns < QUIET_TICK_NS)
+	if (r->options->duration_ns && !r->finished && end_ns > now_ns &&
+	    end_ns - now_ns < QUIET_TICK_NS)
 		return (int)((end_ns - now_ns) / 1000000) + 1;
 	return -1;
 }
@@ -213,26 +197,35 @@ int record_is_time_to_look(struct record *r)
 	return 1;
 }
 
-static void record_wait_for_something(struct record *r)
+unsigned int record_poll(struct record *r)
 {
 	struct pollfd fd[] = {
 		{.fd = r->signal_fd, .events = POLLIN},
 		{.fd = r->timer_fd, .events = POLLIN},
 		{.fd = r->ended ? -1 : r->pid_fd, .events = POLLIN},
 	};
+	unsigned int events = 0;
 	uint64_t ticks;
 
-	if (poll(fd, 3, record_pause_ms(r)) < 0)
-		return;
-	if (fd[0].revents)
-		record_wait_take_signals(r);
+	if (poll(fd, 3, pause_ms(r)) < 0)
+		return 0;
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
-		record_show_warnings(r);
-		record_show_progress(r);
-		if (record_is_time_to_look(r))
-			unrecorded_look(&r->unrecorded, r->pid);
+		show_warnings(r);
+		show_progress(r);
+		events = RECORD_TICK;
 	}
-	if (fd[2].revents || r->pid_fd < 0)
+	return events | (fd[0].revents ? RECORD_SIGNAL : 0) | (fd[2].revents ? RECORD_END : 0);
+}
+
+static void record_wait_for_something(struct record *r)
+{
+	unsigned int events = record_poll(r);
+
+	if (events & RECORD_SIGNAL)
+		record_wait_take_signals(r);
+	if (events & RECORD_TICK && record_is_time_to_look(r))
+		unrecorded_look(&r->unrecorded, r->pid);
+	if (events & RECORD_END || r->pid_fd < 0)
 		record_wait_take_end(r);
 }
 
@@ -247,7 +240,7 @@ static int exit_status(const struct record *r)
 
 int record_wait(struct record *r)
 {
-	/* Without one, ticks look whether the program has ended. */
+	/* Where there are no pidfds, the timer's ticks look whether the program has ended. */
 	r->pid_fd = (int)syscall(SYS_pidfd_open, r->pid, 0);
 	r->start_ns = clock_mono_ns();
 	while (!is_time_to_leave(r)) {

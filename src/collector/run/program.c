@@ -233,14 +233,14 @@ void program_prepare(struct program_life *life, const sigset_t *blocked)
 		setrlimit(RLIMIT_NOFILE, &more);
 }
 
-static void program_become(const char *path, char **argv, char **envp,
+static void program_become(program_exec *exec, const char *path, char **argv, char **envp,
 			   const struct program_life *life, int report)
 {
 	int error;
 
 	setrlimit(RLIMIT_NOFILE, &life->files);
 	sigprocmask(SIG_SETMASK, &life->mask, NULL);
-	execve(path, argv, envp);
+	exec(path, argv, envp);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)
 		_exit(126);
@@ -248,8 +248,8 @@ static void program_become(const char *path, char **argv, char **envp,
 }
 
 /* The pipe closes at a successful exec; else it tells why there was none. */
-static int program_spawn(const char *path, char **argv, char **envp,
-			 const struct program_life *life, pid_t *pid)
+int program_spawn(program_exec *exec, const char *path, char **argv, char **envp,
+		  const struct program_life *life, pid_t *pid)
 {
 	int report[2], error = 0;
 	ssize_t n;
@@ -258,7 +258,7 @@ static int program_spawn(const char *path, char **argv, char **envp,
 		return -errno;
 	*pid = fork();
 	if (*pid == 0)
-		program_become(path, argv, envp, life, report[1]);
+		program_become(exec, path, argv, envp, life, report[1]);
 	error = errno;
 	close(report[1]);
 	if (*pid < 0) {
@@ -280,7 +280,7 @@ int program_start(const char *path, char **argv, const char *libraries, const ch
 {
 	char *preload = NULL, *rendezvous = NULL;
 	char **envp = environment(libraries, socket, &preload, &rendezvous);
-	int rc = envp && preload && rendezvous ? program_spawn(path, argv, envp, life, pid)
+	int rc = envp && preload && rendezvous ? program_spawn(execve, path, argv, envp, life, pid)
 					       : -ENOMEM;
 
 	free(preload);

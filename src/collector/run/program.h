@@ -50,10 +50,17 @@ struct program_life {
 void program_prepare(struct program_life *life, const sigset_t *blocked);
 
 /*
- * program_start() - run it: @path with @argv, LD_PRELOAD with @libraries (one, or
- * several with colons between them) in front of what it has, WEFT_SOCKET = @socket. @life is given
- * back to it, nothing else is changed: same process group, same descriptors. 0 and *pid, or -errno
- * of the exec.
+ * program_spawn() - run @path with @argv and @envp by @exec: execve(2), or execvpe(3). @life is
+ * given back to it, nothing else is changed: same process group, same descriptors. 0 and *pid, or
+ * -errno of the exec.
+ */
+typedef int program_exec(const char *path, char *const argv[], char *const envp[]);
+int program_spawn(program_exec *exec, const char *path, char **argv, char **envp,
+		  const struct program_life *life, pid_t *pid);
+
+/*
+ * program_start() - the same of a program that is recorded: LD_PRELOAD has @libraries (one, or
+ * several with colons between them) in front of what it has, and WEFT_SOCKET is @socket.
  */
 int program_start(const char *path, char **argv, const char *libraries, const char *socket,
 		  const struct program_life *life, pid_t *pid);

@@ -16,7 +16,8 @@ static char told[4096];
 /* Into @told, what stands on stderr. */
 static void tell(enum weft_stack_mode mode, uint64_t refused)
 {
-	struct record r = {.path = "x.jfr", .stack_mode = mode};
+	struct collector_options options = {.path = "x.jfr", .stack_mode = mode};
+	struct record r = {.options = &options};
 	struct collector_result result = {.processes = 1};
 	FILE *file = tmpfile();
 	int before = dup(STDERR_FILENO);
