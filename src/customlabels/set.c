@@ -8,6 +8,7 @@
 
 #include "base/atomic.h"
 
+#define CAPACITY_MOST (SIZE_MAX / 4 / sizeof(struct weft_custom_labels_label))
 #define CHANGES_PER_NUMBER 24 /* bits: after so many changes a set takes another number */
 
 static uint64_t numbers;
@@ -56,6 +57,10 @@ void labels_free(struct weft_custom_labels_label *labels, size_t count)
 /* Two arrays, all zeros; NULL, errno ENOMEM: no memory, or more labels than addresses. */
 static struct weft_custom_labels_label *make_arrays(size_t capacity)
 {
+	if (capacity > CAPACITY_MOST) {
+		errno = ENOMEM;
+		return NULL;
+	}
 	return calloc(capacity, 2 * sizeof(struct weft_custom_labels_label));
 }
 

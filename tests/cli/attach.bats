@@ -416,13 +416,18 @@ refused() {
 	expect_in "$(cat other.err)" "has closed all its descriptors, its session's with them: only root can attach to it"
 }
 
+# The second signal makes it leave the program; two that come at once are one.
+has_left() { # PID of a child
+	kill -INT "$1"
+	! grep -q '^State:[[:space:]]*[^Z]' "/proc/$1/status"
+}
+
 @test "programs that were recorded from their start" {
 	start one "$WEFT" record -o file.jfr -- "$WEFT_CARRY" rest
 	target=$(pgrep -P "$pid")
 	CARRIED+=("$target")
 	refused "$target" "is recorded already, by weft with pid $pid"
-	kill -INT "$pid"
-	kill -INT "$pid"
+	until_true has_left "$pid"
 	wait "$pid" || true
 	[ -d "/proc/$target" ] || skip "it ended with its recorder"
 	refused "$target" "was recorded from its start"

@@ -67,11 +67,12 @@ static struct account_entry *recording_account_add_entry(struct process_account 
 							 uint64_t from_ns)
 {
 	struct account_entry *e = array_grown(a->entry, a->count + 1, &a->room, sizeof(*e));
-	size_t at = entries_upto(a, tid);
+	size_t at;
 
 	if (!e)
 		return NULL; /* it is part of the rest then */
 	a->entry = e;
+	at = entries_upto(a, tid);
 	e += at;
 	memmove(e + 1, e, (a->count++ - at) * sizeof(*e));
 	*e = (struct account_entry){
