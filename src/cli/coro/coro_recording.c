@@ -248,10 +248,10 @@ static int coro_recording_feed(struct feeding *f, const struct piece *p)
 		return coro_recording_put(f, p, !p->is_run, p->end_ns, p->is_last);
 	/* It was destroyed while it was suspended. If it never ran, there is no event of it. */
 	if (!p->is_first)
-		coro_report_death(f->r, &(struct coro_death){.pid = p->pid,
-							     .station = f->number,
-							     .generation = 2,
-							     .ts = p->end_ns});
+		coro_lives_death(f->r->lives, &(struct coro_death){.pid = p->pid,
+								   .station = f->number,
+								   .generation = 2,
+								   .ts = p->end_ns});
 	return 0;
 }
 

@@ -165,15 +165,12 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	record_size_text(result->written.bytes, size, sizeof(size));
 	record_tell_add(&l, "weft record: ");
 	if (r->options->engines & WEFT_ENGINE_CPU || !r->options->engines)
-		record_tell_add(&l, "%llu %s", (unsigned long long)result->samples,
-				record_tell_plural(result->samples, "sample", "samples"));
+		add_number(&l, "", result->written.in_file.samples, "sample", "samples");
 	else
 		add_number(&l, "", wall, "wall sample", "wall samples");
 	add_lost(&l, result);
-	if (r->options->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL)) {
-		record_tell_add(&l, ", ");
-		add_wall(&l, result);
-	}
+	if (r->options->engines == (WEFT_ENGINE_CPU | WEFT_ENGINE_WALL))
+		add_number(&l, ", ", wall, "wall sample", "wall samples");
 	if (r->options->engines & WEFT_ENGINE_WALL)
 		add_missed(&l, result);
 	add_events(&l, result);
@@ -188,7 +185,7 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 #define TOLD_NS UINT64_C(100000000) /* of less CPU time the samples say little */
 
 /* How much CPU time the samples stand for, of what the kernel counted. */
-static void tell_account(const struct collector_result *result)
+static void tell_account(const struct recording_written *written)
 {
 	double seen = (double)written->seen_ns / 1e9, used = (double)written->used_ns / 1e9;
 
