@@ -103,7 +103,7 @@ static int run(const struct cli_args *args)
 		printed = end_json(&j, &sums);
 	coro_shm_close(&shm);
 	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
+		return cli_written(printed);
 	if (rc)
 		return cli_error("%s: the file was cut short while it was read", path);
 	return sums.broken ? CLI_FAILED : CLI_DONE;

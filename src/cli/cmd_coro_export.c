@@ -6,13 +6,13 @@
 #include "cli/coro/coro_left.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/term.h"
+#include "coro/engine/anchor.h"
 #include "coro/engine/trace.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct job {
 	struct export_job out;
@@ -81,14 +81,6 @@ static int cmd_coro_export_read_place(const struct cli_args *args, struct job *j
 	return CLI_DONE;
 }
 
-static uint64_t cmd_coro_export_clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int cmd_coro_export_read_options(const struct cli_args *args, struct job *job)
 {
 	struct coro_sink *o = &job->out.sink;
@@ -101,9 +93,9 @@ static int cmd_coro_export_read_options(const struct cli_args *args, struct job 
 	job->out.longest = (uint32_t)cli_number(args, "longest");
 	o->extended = cli_flag(args, "extended");
 	if (cli_flag(args, "this-boot")) {
-		o->mono_ns = cmd_coro_export_clock_ns(CLOCK_MONOTONIC);
-		o->real_ns = cmd_coro_export_clock_ns(CLOCK_REALTIME);
-		o->boot_ns = cmd_coro_export_clock_ns(CLOCK_BOOTTIME);
+		o->mono_ns = coro_clock_ns(CLOCK_MONOTONIC);
+		o->real_ns = coro_clock_ns(CLOCK_REALTIME);
+		o->boot_ns = coro_clock_ns(CLOCK_BOOTTIME);
 	}
 	return cmd_coro_export_read_place(args, job);
 }

@@ -241,7 +241,7 @@ static int cmd_coro_ps_list_all(struct list *l, const char *sort)
 	else
 		cmd_coro_ps_print_heads();
 	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
+		return cli_written(printed);
 	errno = 0;
 	rc = sort ? list_sorted(l, top_sort_of(sort)) : coro_snapshot(&l->source.shm, stream, l);
 	if (l->is_json) {
@@ -252,7 +252,7 @@ static int cmd_coro_ps_list_all(struct list *l, const char *sort)
 			printed = errno ? -errno : -EIO;
 	}
 	if (printed)
-		return cli_error("standard output: %s", strerror(-printed));
+		return cli_written(printed);
 	return rc ? cli_error("%s: %s", l->source.path, strerror(-rc)) : CLI_DONE;
 }
 

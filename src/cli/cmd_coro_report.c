@@ -164,7 +164,7 @@ static int cmd_coro_report_print(const struct cli_args *args, struct coro_report
 		if (fflush(stdout) || ferror(stdout))
 			rc = errno ? -errno : -EIO;
 	}
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(rc);
 }
 
 static int from_trace(const struct cli_args *args, struct coro_report *r, const char *path,

@@ -75,7 +75,7 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 	int rc = coro_json_open(&j, &json_shape_lines);
 
 	if (rc)
-		return cli_error("standard output: %s", strerror(-rc));
+		return cli_written(rc);
 	json_write_text(w, "source", t->source.path);
 	coro_json_number(w, "period_ns", t->period_ns);
 	coro_json_number(w, "live", top_live(t));
@@ -91,7 +91,7 @@ static int cmd_coro_top_print_json(struct top *t, uint64_t most)
 		cmd_coro_top_put_row(w, t, &t->rows[i]);
 	json_write_array_end(w);
 	rc = coro_json_close(&j);
-	return rc ? cli_error("standard output: %s", strerror(-rc)) : CLI_DONE;
+	return cli_written(rc);
 }
 
 static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)

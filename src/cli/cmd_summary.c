@@ -100,7 +100,7 @@ static int summarize(const struct cli_args *args, const char *path)
 		int failed = cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL);
 
 		if (failed)
-			status = cli_error("standard output: %s", strerror(-failed));
+			status = cli_written(failed);
 	} else if (s.chunks || s.count) {
 		if (cli_operand_count(args) > 1)
 			printf("\n%s\n", path);

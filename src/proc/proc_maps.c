@@ -98,11 +98,16 @@ int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void
 	if (!f)
 		return -errno;
 	while (rc == 0 && (bytes = getline(&line, &room, f)) > 0) {
-		if (proc_map_parse(line, (size_t)bytes - (line[bytes - 1] == '\n'), &map))
-			continue;
-		rc = each(arg, &map);
-		free(map.path);
+		rc = proc_map_parse(line, (size_t)bytes - (line[bytes - 1] == '\n'), &map);
+		if (rc == 0) {
+			rc = each(arg, &map);
+			free(map.path);
+		} else if (rc == -EINVAL) {
+			rc = 0;
+		}
 	}
+	if (rc == 0 && !feof(f))
+		rc = -errno;
 	free(line);
 	fclose(f);
 	return rc;

@@ -22,7 +22,7 @@ int proc_map_parse(const char *line, size_t bytes, struct proc_map *out);
 /*
  * Each line that can be parsed, in the kernel's order, until @each returns anything but 0, which is
  * returned. The path is freed behind each call; who keeps it sets it to NULL. -errno when the file
- * cannot be opened. The kernel may change the map between two of its pages.
+ * cannot be read, -ENOMEM. The kernel may change the map between two of its pages.
  */
 int proc_maps_each(pid_t pid, int (*each)(void *arg, struct proc_map *map), void *arg);
 

@@ -44,7 +44,7 @@ static void read_comm(const struct session *s, struct slot_reader *reader)
 }
 
 /* The name that the thread was given since its claim; "" = none, or it changes all the time.
- * Pairs: put_name() (src/runtime/hooks/hook_name.c). */
+ * Pairs: hook_name_put() (src/runtime/hooks/hook_name.c). */
 static void slot_name(const struct weft_slot *slot, char name[sizeof(slot->given_name) + 1])
 {
 	uint64_t words[2], again;
