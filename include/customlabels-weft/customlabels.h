@@ -52,7 +52,8 @@ extern __thread custom_labels_labelset_t *custom_labels_current_set;
 /** custom_labels_new() - an empty set with room for @capacity labels; it grows. NULL: ENOMEM. */
 custom_labels_labelset_t *custom_labels_new(size_t capacity);
 
-/** custom_labels_free() - if the set is the calling thread's current one, that becomes NULL. */
+/** custom_labels_free() - if it is the calling thread's current set, that becomes NULL. NULL is
+ * fine. */
 void custom_labels_free(custom_labels_labelset_t *ls);
 
 /** custom_labels_clone() - a copy, which the caller frees. NULL gives an empty set. */

@@ -204,7 +204,8 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 
 /**
  * weft_event_commit(event, values ...) - the event is over (and ends, if it has not ended); values
- * are computed only if it is kept. 1: it is in the ring; 0: left out or lost, and counted.
+ * are computed unless weft_event_should_commit() says 0. 1: it is in the ring; 0: left out or lost,
+ * and counted.
  */
 #define weft_event_commit(event, ...)                                                              \
 	__extension__({                                                                            \

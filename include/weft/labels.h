@@ -86,7 +86,8 @@ WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_by
  * weft_label_key() - makes @key known before it is used. Only of use with OpenTelemetry's thread
  * context, where a key is an index into a table of the process: those who wait for changes of the
  * table are woken here, by a system call, and not in weft_label_set().
- * Returns the index; -1: that format is off, or the table (256) is full.
+ * Returns the index; -1: that format is off, the table (256) is full, or another library publishes
+ * and does not have the key.
  */
 WEFT_API int weft_label_key(const char *key);
 

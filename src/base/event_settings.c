@@ -353,7 +353,7 @@ int weft_setting_split(const char *line, size_t bytes, struct setting_line *out)
 	size_t hash = find_char(line, bytes, 0, '#');
 	size_t equals = find_char(line, bytes, hash, '=');
 
-	if (equals == bytes)
+	if (equals == bytes || equals == hash) /* another may write over the text meanwhile */
 		return -EINVAL;
 	out->glob = (struct setting_text){line, hash};
 	out->name = (struct setting_text){line + hash + 1, equals - hash - 1};

@@ -9,7 +9,7 @@
 EXPORT_SAMPLES(DECLARE)
 EXPORT_TRACES(DECLARE)
 
-#define ROW(NAME, FLAGS, EXTENSION, HELP) {#NAME, HELP, EXTENSION, FLAGS, &exporter_##NAME},
+#define ROW(NAME, FLAGS, EXTENSION, HELP) {#NAME, EXTENSION, FLAGS, &exporter_##NAME},
 static const struct exporter exporters[] = {EXPORT_SAMPLES(ROW) EXPORT_TRACES(ROW)};
 
 #define EXPORTERS (sizeof(exporters) / sizeof(*exporters))

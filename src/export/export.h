@@ -55,7 +55,7 @@ enum export_flags {
 /* clang-format on */
 
 struct exporter {
-	const char *name, *help, *extension; /* NULL: files of many formats have it */
+	const char *name, *extension; /* NULL: files of many formats have it */
 	unsigned int flags;
 	const struct exporter_ops *ops;
 };

@@ -25,6 +25,7 @@ void contexts_free(struct contexts *c)
 		context_free_text(context_of(c, i));
 	join_free(&c->join);
 	free(c->printed);
+	free(c->left);
 	chunk_ends_free(&c->ends);
 	*c = (struct contexts){0};
 }
@@ -52,7 +53,7 @@ int contexts_keep(struct contexts *c, struct context_printed *i)
 	char *text;
 
 	i->state = CONTEXT_LEFT_OUT;
-	if (i->is_huge || c->kept >= CONTEXTS_MOST || c->kept_bytes >= CONTEXTS_BYTES)
+	if (i->is_huge || c->kept + 1 > CONTEXTS_MOST || c->kept_bytes >= CONTEXTS_BYTES)
 		return 0;
 	text = malloc(i->text_bytes + 1);
 	if (!text)
@@ -63,6 +64,17 @@ int contexts_keep(struct contexts *c, struct context_printed *i)
 	c->kept++;
 	c->kept_bytes += i->text_bytes;
 	return 1;
+}
+
+int contexts_leave(struct contexts *c)
+{
+	uint64_t *grown = array_grown(c->left, c->left_count + 1, &c->left_room, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	c->left = grown;
+	grown[c->left_count++] = c->printed[--c->join.count].offset;
+	return 0;
 }
 
 int contexts_enter(struct contexts *c, uint64_t chunk)

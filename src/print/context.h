@@ -14,7 +14,9 @@
 #include "jfr/join/chunk_ends.h"
 #include "jfr/join/join.h"
 
+#ifndef CONTEXTS_MOST
 #define CONTEXTS_MOST 1000000 /* kept at once: as many as the JDK's tool looks ahead */
+#endif
 #define CONTEXTS_BYTES ((size_t)256 << 20)
 #define CONTEXT_VALUES 10000            /* of one */
 #define CONTEXT_BYTES ((size_t)4 << 20) /* of one, as printed */
@@ -33,6 +35,8 @@ struct contexts {         /* starts as zeros */
 	struct join join; /* an interval's payload is its index in printed */
 	struct context_printed *printed;
 	size_t room, kept, kept_bytes;
+	uint64_t *left; /* offsets of those that reach back and were not kept, as they stand */
+	size_t left_count, left_room, left_at;
 	struct chunk_ends ends; /* no chunk: contexts hold for their own chunk's events alone */
 };
 
@@ -42,6 +46,8 @@ int contexts_add(struct contexts *c, uint64_t thread, int64_t start_ns, int64_t 
 		 uint64_t offset);
 /* Keeps a copy of its text for other chunks, or leaves it out: 1, 0, -ENOMEM. */
 int contexts_keep(struct contexts *c, struct context_printed *i);
+/* Takes the one added last, not kept, out again: its own chunk adds it. 0 or -ENOMEM. */
+int contexts_leave(struct contexts *c);
 /* Before the events of a chunk: drops what holds for none of them. 0 or -ENOMEM. */
 int contexts_enter(struct contexts *c, uint64_t chunk);
 /*

@@ -191,6 +191,23 @@ static int batch_by_end(const void *left, const void *right)
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
+/* A context of the chunk that the survey has not kept. One that it left out holds here alone. */
+static int add_own_context(struct printer *p, const struct plan *plan,
+			   const struct weft_jfr_event_view *e)
+{
+	struct contexts *c = &p->contexts;
+	int is_back = reaches_back(p, e), rc;
+
+	if (is_back && (c->left_at == c->left_count || c->left[c->left_at] != e->offset))
+		return 0;
+	rc = add_context(p, plan, e);
+	if (!rc && is_back) {
+		c->left_at++;
+		c->printed[c->join.count - 1].state = CONTEXT_LEFT_OUT;
+	}
+	return rc;
+}
+
 /* An event without a time stays where it is: behind the one before it. */
 static int print_add_event(struct printer *p, const struct weft_jfr_event_view *e)
 {
@@ -201,8 +218,8 @@ static int print_add_event(struct printer *p, const struct weft_jfr_event_view *
 		return -ENOMEM;
 	if (e->start_ns != INT64_MIN)
 		p->last_ticks = (int64_t)((uint64_t)e->start_ticks + (uint64_t)e->duration_ticks);
-	if (print_is_context(plan, e) && !reaches_back(p, e))
-		rc = add_context(p, plan, e);
+	if (print_is_context(plan, e))
+		rc = add_own_context(p, plan, e);
 	if (!rc && plan->is_wanted)
 		rc = batch_add(&p->batch, p->last_ticks, e->offset);
 	return rc;
@@ -267,7 +284,10 @@ static int survey_event(struct printer *p, const struct weft_jfr_event_view *e)
 	print_write_context(p, plan, e, &c->printed[c->join.count - 1]);
 	if (p->scratch.rc && p->scratch.rc != -EFBIG)
 		return p->scratch.rc;
-	return keep_context(p, &c->printed[c->join.count - 1]);
+	rc = keep_context(p, &c->printed[c->join.count - 1]);
+	if (!rc && c->printed[c->join.count - 1].state != CONTEXT_KEPT)
+		rc = contexts_leave(c);
+	return rc;
 }
 
 static int write_again(struct printer *p, struct context_printed *i)
@@ -286,6 +306,15 @@ static int write_again(struct printer *p, struct context_printed *i)
 	return i->text && (!p->scratch.rc || i->is_huge) ? 0 : -ENOMEM;
 }
 
+/* Texts of the chunk's contexts are written anew when they are needed; kept ones cannot be. */
+static void forget_texts(struct printer *p)
+{
+	for (size_t i = 0; i < p->contexts.join.count; i++)
+		if (p->contexts.printed[i].state != CONTEXT_KEPT)
+			p->contexts.printed[i].text = NULL;
+	arena_free(&p->texts);
+}
+
 /* Keeps the chunk's contexts that hold for events of later chunks. */
 static int keep_contexts(struct printer *p)
 {
@@ -299,21 +328,14 @@ static int keep_contexts(struct printer *p)
 
 		if (printed->state != CONTEXT_OF_CHUNK || v->last_ns < from_ns)
 			continue;
+		if (p->texts.total > MOST_TEXTS)
+			forget_texts(p);
 		if (!printed->text)
 			rc = write_again(p, printed);
 		if (!rc)
 			rc = keep_context(p, printed);
 	}
 	return rc;
-}
-
-/* Texts of the chunk's contexts are written anew when they are needed; kept ones cannot be. */
-static void forget_texts(struct printer *p)
-{
-	for (size_t i = 0; i < p->contexts.join.count; i++)
-		if (p->contexts.printed[i].state != CONTEXT_KEPT)
-			p->contexts.printed[i].text = NULL;
-	arena_free(&p->texts);
 }
 
 /* Finds the contexts around @e. If one has to be written first, @e is decoded again. */

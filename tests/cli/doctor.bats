@@ -207,3 +207,11 @@ value() { jq -r ".checks.$1.$2" json; }
 	json
 	diff names <(jq -r '.counters[].name' json)
 }
+
+@test "where /proc is of an outer PID namespace, what is told is still of weft" {
+	unshare -fp true 2>/dev/null || skip "no PID namespace here"
+	json
+	[ "$(value container value)" = "no sign of one" ] || skip "this is a container already"
+	unshare -fp "$WEFT" doctor --json >json 2>stderr </dev/null || true
+	expect_in "$(value container value)" "a PID namespace below the first"
+}

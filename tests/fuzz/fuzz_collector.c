@@ -103,6 +103,8 @@ static void read_labels(const uint8_t *data, size_t size)
 	first = (size_t)(data[0] | data[1] << 8) % (size - 1);
 	a = put_labels(sets, data + 2, first);
 	b = put_labels(sets, data + 2 + first, size - 2 - first);
+	if (!label_sets_get(sets, a) != !a)
+		abort();
 	label_sets_mark(sets, b);
 	label_sets_sweep(sets);
 	if ((a != b && label_sets_get(sets, a)) || !label_sets_get(sets, b) != !b)

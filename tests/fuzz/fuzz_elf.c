@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer target: any bytes as an ELF file; its table must be sound, its names and places
- * readable. No other file is looked for. */
+ * readable. A build-id in it is any bytes, too, so that /usr/lib/debug has no file of that name. */
 #include "elf/module.h"
 
 #include <stdint.h>

@@ -18,7 +18,6 @@ LINES_OF_HEAD = 12
 # Of each a build takes one.
 ALTERNATIVES = [
     {"src/base/platform_linux.c", "src/base/platform_posix.c"},
-    {"src/jfr/read/unpack_zlib.c", "src/jfr/read/unpack_zip.c"},
 ]
 
 

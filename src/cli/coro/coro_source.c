@@ -80,13 +80,18 @@ static int no_file_of(const char *pid)
 static int coro_source_find(const char *text, char **path)
 {
 	char *found[2] = {NULL, NULL};
+	pid_t pid;
 
 	if (text && !coro_source_is_pid(text)) {
 		*path = strdup(text);
 		return *path ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
 	}
 	if (text) {
-		*path = coro_source_file_of((pid_t)strtol(text, NULL, 10));
+		int is_none = cli_pid(text, &pid) != 0;
+
+		*path = is_none ? NULL : coro_source_file_of(pid);
+		if (is_none)
+			errno = ENOENT;
 		return *path ? CLI_DONE : no_file_of(text);
 	}
 	proc_each(add_file_in_use, found);

@@ -82,6 +82,8 @@ int coro_put_books(FILE *out, const struct coro_books *b)
 	struct json_writer w = {.s = &text, .object = &json_shape_flat, .is_placed = 1};
 	int rc = sink_open(&text, NULL);
 
+	if (rc)
+		return rc;
 	json_write_object(&w, NULL);
 	json_write_uint(&w, "version", 1);
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
@@ -89,7 +91,7 @@ int coro_put_books(FILE *out, const struct coro_books *b)
 	json_write_object_end(&w);
 	sink_char(&text, '\n');
 	errno = 0;
-	if (!rc && fwrite(text.data, 1, text.used, out) != text.used)
+	if (fwrite(text.data, 1, text.used, out) != text.used)
 		rc = errno ? -errno : -EIO;
 	sink_close(&text);
 	return rc;

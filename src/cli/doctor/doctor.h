@@ -70,7 +70,7 @@ void finding_line(struct finding *out, const char *what, const char *path);
 
 /* First line of a file without its end; 0 or -errno. */
 int doctor_read_line(const char *path, char *line, unsigned int bytes);
-/* Our own line @name ("SigQ") of /proc/PID/status; 0 or -errno. */
+/* The line @name ("SigQ") of /proc/self/status; 0 or -errno. */
 int doctor_read_status(const char *name, char *value, unsigned int bytes);
 /* "256 KiB", "16 MiB", "unlimited" */
 const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);

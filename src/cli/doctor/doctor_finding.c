@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -59,17 +60,21 @@ void finding_line(struct finding *out, const char *what, const char *path)
 		finding_refused(out, FINDING_INFO, what, -err);
 }
 
+/* Not by our pid: where /proc is of an outer PID namespace, another process has that number. */
 int doctor_read_status(const char *name, char *value, unsigned int bytes)
 {
-	char text[4096];
-	ssize_t n = proc_read_of(getpid(), "status", text, sizeof(text));
-	const char *at = proc_line(text, name);
+	size_t size;
+	char *text = proc_read_all(AT_FDCWD, "/proc/self/status", &size);
+	int err = text ? -ENOENT : -errno;
+	const char *at = text ? proc_line(text, name) : NULL;
 
-	if (n < 0 || !at)
-		return n < 0 ? (int)n : -ENOENT;
-	at += strspn(at, " \t");
-	snprintf(value, bytes, "%.*s", (int)strcspn(at, "\n"), at);
-	return 0;
+	if (at) {
+		at += strspn(at, " \t");
+		snprintf(value, bytes, "%.*s", (int)strcspn(at, "\n"), at);
+		err = 0;
+	}
+	free(text);
+	return err;
 }
 
 const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room)

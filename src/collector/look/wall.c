@@ -99,12 +99,12 @@ static void heap_remove(struct wall *w, struct wall_thread *t)
 
 void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out)
 {
-	const struct process *p = w->process;
+	const struct weft_slot *slot = watched_slot(w->process, t);
 
 	memset(out, 0, sizeof(*out));
 	out->tid = t->inside_tid;
 	memcpy(out->name, t->name, sizeof(t->name));
-	if (t->slot >= p->layout.slot_count || !p->base) {
+	if (!slot) {
 		out->slot = WALL_NO_SLOT;
 		out->generation = t->start << 22 | (uint32_t)t->tid;
 		out->claimed_ns = t->seen_ns;
@@ -112,7 +112,7 @@ void wall_identify(const struct wall *w, const struct watched_thread *t, struct 
 	}
 	out->slot = t->slot;
 	out->generation = t->generation;
-	out->claimed_ns = load_relaxed(&process_slot(p, t->slot)->thread.claimed_ns);
+	out->claimed_ns = load_relaxed(&slot->thread.claimed_ns);
 }
 
 void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word word,

@@ -19,7 +19,7 @@ struct label_entry {
 };
 
 struct label_sets {
-	struct map *index; /* bytes of canonical() -> number; 0: there was no memory for the set */
+	struct map *index; /* bytes of canonical() -> number; 0: it got none */
 	struct label_entry *entry;
 	uint32_t count, first_free; /* count: with entry 0, which is never used */
 	size_t room;

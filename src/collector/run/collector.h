@@ -28,6 +28,7 @@ struct attach_target;
 struct collector;
 struct outside_unsampled; /* outside.h */
 
+/* Texts must live as long as the collector, but for the command line, which is copied. */
 struct collector_options {
 	const char *path;         /* of the recording; an older file is replaced */
 	const char *socket;       /* path to listen at; NULL = choose a private one */

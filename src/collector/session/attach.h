@@ -59,7 +59,7 @@ int attach_check(int memfd, pid_t pid, uint64_t start, struct weft_session_heade
 /*
  * session_attach() - take over the session of @t for process @p, as its recorder: what an
  * earlier one left is closed, settings are written, the engines are told to run. The descriptor
- * is taken over, too. 0 and *out, or -errno: then nothing has been written.
+ * is taken over, too. 0 and *out, or -errno: then the session stays stopped.
  */
 int session_attach(struct session **out, struct process *p, struct attach_target *t,
 		   const struct session_settings *settings);

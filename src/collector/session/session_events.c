@@ -237,18 +237,20 @@ void session_events_tell(struct session *s, struct queue *q)
 int session_events_begin(struct session *s, const struct event_options *o)
 {
 	static const struct tsc_clock no_clock;
-	int rc;
 
 	s->event_options = *o;
 	if (!s->event_options.clock)
 		s->event_options.clock = &no_clock;
 	if (!s->event_options.engines)
 		s->event_options.engines = WEFT_ENGINE_CPU;
-	rc = o->text && o->text->bytes
-		     ? settings_text_add(&s->events.text, o->text->text, o->text->bytes)
-		     : 0;
-	if (rc)
-		return rc;
+	if (o->text &&
+	    o->text->bytes) { /* its lines are in order: adding each anew would be dear */
+		s->events.text.text = malloc(o->text->bytes);
+		if (!s->events.text.text)
+			return -ENOMEM;
+		memcpy(s->events.text.text, o->text->text, o->text->bytes);
+		s->events.text.bytes = o->text->bytes;
+	}
 	s->events.is_told = !s->events.text.bytes;
 	publish_text(s);
 	session_events_clock(s);

@@ -79,7 +79,7 @@ static int table_cache_is_ours(int fd, struct stat *st)
 	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* @wanted: as describe() made it. */
+/* @wanted: as table_cache_describe() made it. */
 static struct unwind_table *table_cache_read_table(int fd, const struct stat *st,
 						   const struct table_file *wanted)
 {

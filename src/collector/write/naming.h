@@ -36,7 +36,7 @@ struct recording_trace naming_event_stack(struct naming *n, struct process *p,
 					  const struct walked_stack *walked);
 
 /* The place where a coroutine suspended: one frame with its inlined functions, none if it is in no
- * file. */
+ * known code. */
 struct recording_trace naming_site(struct naming *n, struct process *p,
 				   const struct walked_switch *placed);
 

@@ -121,7 +121,7 @@ static void take_options(struct recording *r, const struct recording_options *o)
 	r->now_ns = r->chunk_start_ns = r->start_ns;
 	r->o = *o;
 	r->pid = o->pid;
-	r->command_line = strdup(o->command_line);
+	r->o.command_line = r->command_line = strdup(o->command_line);
 	r->o.chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
 	r->o.chunk_bytes = o->chunk_bytes ? o->chunk_bytes : CHUNK_BYTES;
 	r->o.engines = o->engines ? o->engines : WEFT_ENGINE_CPU;

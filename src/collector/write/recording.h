@@ -27,8 +27,8 @@ struct type_word;
 struct timeline_item;
 struct wall_word;
 
-/* What the texts and the settings point to must live as long as the recording, but for the command
- * line, which is copied. */
+/* Texts, and what tell_arg points to, must live as long as the recording, but for the command line
+ * and the settings, which are copied. */
 struct recording_options {
 	const char *path;
 	const char *command_line;
@@ -57,7 +57,7 @@ struct weft_jfr_writer *recording_writer(struct recording *r);
 /* In recording_put.c. Is a thread of this name wanted (--threads)? */
 int recording_wants(const struct recording *r, const char *name);
 /* Gives a thread of @p its key in the file: one that is new, or has a key under its old name, whose
- * stay and span end then. 0 or -errno. */
+ * open stay and span are written under that first. 0 or -errno. */
 int recording_thread(struct recording *r, struct process *p, struct process_thread *t);
 
 /* Before the first event of a thread, which began at @since_ns: puts its jdk.ThreadStart, once. And

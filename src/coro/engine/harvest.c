@@ -183,6 +183,8 @@ static void harvest_visit(struct coro_harvest *h, uint32_t index)
 	};
 	int64_t taken;
 
+	if (h->failed)
+		return; /* what cannot be taken stays for the next sweep */
 	do
 		taken = station_read(&r, VISIT_MOST);
 	while (r.is_last && taken >= VISIT_MOST && !h->failed);

@@ -20,8 +20,9 @@ struct weft_jfr_settings *weft_jfr_settings_new(const char *directory)
 		return NULL;
 	s->places = map_new();
 	s->unknown = map_new();
+	s->file_names = map_new();
 	s->directory = directory ? strdup(directory) : NULL;
-	if (s->places && s->unknown && (s->directory || !directory))
+	if (s->places && s->unknown && s->file_names && (s->directory || !directory))
 		return s;
 	weft_jfr_settings_free(s);
 	errno = ENOMEM;
@@ -36,6 +37,7 @@ void weft_jfr_settings_free(struct weft_jfr_settings *s)
 		settings_drop(&s->chains[i]);
 	map_free(s->places);
 	map_free(s->unknown);
+	map_free(s->file_names);
 	arena_free(&s->files);
 	free(s->directory);
 	free(s->all);
@@ -198,16 +200,18 @@ void settings_join(struct weft_jfr_settings *s, struct setting_chain *fresh)
 
 size_t weft_jfr_settings_all(struct weft_jfr_settings *s, const struct weft_jfr_setting **out)
 {
-	struct weft_jfr_setting *added;
+	struct weft_jfr_setting *added = array_grown(s->all, 1, &s->all_room, sizeof(*added));
 	size_t count = 0;
 
+	*out = NULL; /* no memory; an empty list has a place */
+	if (!added)
+		return 0;
+	s->all = added;
 	for (int i = 0; i <= WEFT_JFR_FROM_SET; i++)
 		for (const struct setting_entry *e = s->chains[i].first; e; e = e->next) {
 			added = array_add(&s->all, &count, &s->all_room, sizeof(*added));
-			if (!added) {
-				*out = NULL;
+			if (!added)
 				return 0;
-			}
 			*added = e->public;
 		}
 	*out = s->all;

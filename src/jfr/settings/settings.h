@@ -39,8 +39,9 @@ struct weft_jfr_settings {
 	struct setting_chain chains[WEFT_JFR_FROM_SET + 1];
 	struct map *places; /* source, glob and setting -> its entry */
 	char *directory;
-	struct arena files;  /* their names */
-	struct map *unknown; /* settings that were reported as such */
+	struct arena files;     /* their names, each once */
+	struct map *file_names; /* name -> where it stands */
+	struct map *unknown;    /* settings that were reported as such */
 	struct weft_jfr_setting *all;
 	size_t all_room;
 	char *lines;

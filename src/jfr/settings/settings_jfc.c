@@ -14,6 +14,7 @@
 
 #ifdef HAVE_EXPAT
 #include "base/buf.h"
+#include "base/map.h"
 
 #include <expat.h>
 #include <strings.h>
@@ -182,6 +183,16 @@ static void settings_jfc_parse(struct jfc *j, const void *text, size_t bytes)
 		settings_jfc_stop(j, -EBADMSG, XML_ErrorString(XML_GetErrorCode(j->parser)));
 }
 
+/* The same text for the same name: a list lives long, and files are read again. NULL: -ENOMEM. */
+static const char *settings_jfc_name(struct weft_jfr_settings *s, const char *name)
+{
+	uint64_t *kept = map_put(s->file_names, name, strlen(name), NULL);
+
+	if (kept && !*kept)
+		*kept = (uintptr_t)arena_text(&s->files, name, strlen(name));
+	return kept ? (const char *)(uintptr_t)*kept : NULL;
+}
+
 int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source source,
 			  const char *name, const void *text, size_t bytes)
 {
@@ -192,7 +203,7 @@ int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source sour
 		return settings_fail(s, -EINVAL, "no such source");
 	if (bytes > LARGEST_JFC)
 		return settings_fail(s, -EFBIG, "%s: larger than 1 MiB: no settings", name);
-	j.where.file = arena_text(&s->files, name, strlen(name));
+	j.where.file = settings_jfc_name(s, name);
 	j.parser = XML_ParserCreate(NULL);
 	if (!j.where.file || !j.parser)
 		j.err = settings_fail(s, -ENOMEM, "%s: out of memory", name);

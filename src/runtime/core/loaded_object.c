@@ -24,10 +24,12 @@ void weft_object_read(struct weft_object *o, const struct dl_phdr_info *info)
 
 const ElfW(Dyn) * weft_object_entry(const struct weft_object *o, int64_t tag)
 {
+	const ElfW(Dyn) *found = NULL;
+
 	for (const ElfW(Dyn) *d = o->dynamic; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == tag)
-			return d;
-	return NULL;
+			found = d; /* the last one, as loaders have it */
+	return found;
 }
 
 uint64_t weft_object_value(const struct weft_object *o, int64_t tag)

@@ -15,6 +15,7 @@
 #include "runtime/context/labels.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
+#include "runtime/stack/stack.h"
 
 #define REGISTERS_BYTES (64 * 8) /* more than there are */
 #define BELOW_SP_BYTES 256       /* more than a red zone */
@@ -210,13 +211,11 @@ static uint64_t above(uint64_t sp, uint64_t low, uint64_t high)
 /* The size of a copy from a little below SP to the stack's end. */
 static uint32_t event_put_copy_bytes(const struct weft_slot *slot, uint64_t sp)
 {
-	uint32_t limit = load_relaxed(&weft_rt.header->stack_copy_bytes);
 	uint64_t there =
 		above(sp, slot->thread.stack_low, slot->thread.stack_high) +
 		above(sp, slot->events.coroutine_stack_low, slot->events.coroutine_stack_high);
 
-	limit = limit < WEFT_STACK_COPY_MAX ? limit : WEFT_STACK_COPY_MAX;
-	return there + BELOW_SP_BYTES < limit ? (uint32_t)there + BELOW_SP_BYTES : limit;
+	return weft_stack_copy_bytes(there + BELOW_SP_BYTES, WEFT_STACK_COPY_MAX);
 }
 
 /* A quarter of the free space, so that stacks leave room for later events; less than half the ring

@@ -36,7 +36,7 @@ void weft_patch_read(struct patch_module *m, const struct dl_phdr_info *info)
 	m->needs = weft_object_at(o, DT_VERNEED);
 	if (!m->symbols || !m->strings)
 		return;
-	if (weft_object_value(o, DT_PLTREL) == DT_RELA)
+	if (weft_object_value(o, DT_PLTREL) != DT_REL)
 		m->tables[0] = weft_object_at(o, DT_JMPREL);
 	m->tables[1] = weft_object_at(o, DT_RELA);
 	m->counts[0] = m->tables[0] ? weft_object_value(o, DT_PLTRELSZ) / sizeof(ElfW(Rela)) : 0;

@@ -3,7 +3,6 @@
  * libweft.a's beginning: context only. It joins the libweft.so of the process, if there is one
  * (preloaded by `weft record`); else it makes a session that any reader outside can find.
  */
-
 #include "runtime/context/context.h"
 #include "runtime/core/customlabels_meet.h"
 #include "runtime/core/sys.h"

@@ -208,6 +208,30 @@ static void files_are_read(void **state)
 	weft_jfr_settings_free(s);
 }
 
+/* What is read for hours keeps one name for a file; an empty list is not the same as no memory. */
+static void a_file_is_read_again(void **state)
+{
+	struct weft_jfr_settings *s = new_list(NULL);
+	const struct weft_jfr_setting *all;
+	const char *name;
+
+	(void)state;
+	assert_int_equal(weft_jfr_settings_all(s, &all), 0);
+	assert_non_null(all);
+	assert_int_equal(jfc(s, HEAD "<event name='a'><setting name='enabled'>true</setting>"
+				     "</event></configuration>"),
+			 0);
+	assert_int_equal(weft_jfr_settings_all(s, &all), 1);
+	name = all[0].file;
+	assert_int_equal(jfc(s, HEAD "<event name='a'><setting name='enabled'>false</setting>"
+				     "</event></configuration>"),
+			 0);
+	assert_int_equal(weft_jfr_settings_all(s, &all), 1);
+	assert_string_equal(all[0].value, "false");
+	assert_ptr_equal(all[0].file, name);
+	weft_jfr_settings_free(s);
+}
+
 static void bad_files_say_where(void **state)
 {
 	static const struct {
@@ -334,6 +358,7 @@ int main(void)
 #ifdef HAVE_EXPAT
 		cmocka_unit_test(sources_in_order),
 		cmocka_unit_test(files_are_read),
+		cmocka_unit_test(a_file_is_read_again),
 		cmocka_unit_test(bad_files_say_where),
 		cmocka_unit_test(a_bad_file_adds_nothing),
 		cmocka_unit_test(profiles_and_lists),

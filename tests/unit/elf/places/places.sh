@@ -153,18 +153,38 @@ nothing() {
 	fi
 }
 
-moved by-id
-debug=$PWD/root/usr/lib/debug
-mkdir -p "$debug/$(dirname "$by_id")"
-nothing stripped prog -r "$PWD/root"
-cp prog.debug "$debug/$by_id"
-compare by-id prog -r "$PWD/root" -- "$whole"
-# of another program: the build-id in it tells
-objcopy --only-keep-debug "$work/gcc-4/prog" "$debug/$by_id"
-nothing by-id-of-another prog -r "$PWD/root"
-rm "$debug/$by_id"
-mkfifo "$debug/$by_id"
-nothing by-id-a-fifo prog -r "$PWD/root"
+# found_by_id NAME DIRECTORY ARGUMENT... : of prog, whose debug file is below the DIRECTORY that the
+# arguments make /usr/lib/debug
+found_by_id() {
+	local name=$1 file=$2/$by_id
+	shift 2
+	moved "$name"
+	mkdir -p "$(dirname "$file")"
+	nothing "$name-stripped" prog "$@"
+	cp prog.debug "$file"
+	compare "$name" prog "$@" -- "$whole"
+	# of another program: the build-id in it tells
+	objcopy --only-keep-debug "$work/gcc-4/prog" "$file"
+	nothing "$name-of-another" prog "$@"
+	rm "$file"
+	mkfifo "$file"
+	nothing "$name-a-fifo" prog "$@"
+}
+
+found_by_id by-id "$work/root/usr/lib/debug" -r "$work/root"
+# The same below our own root, in a mount namespace of its own.
+if [ -d /usr/lib/debug ] && unshare -m mount --bind "$work" /usr/lib/debug 2>/dev/null; then
+	cat >"$work/show-below" <<-END
+		#!/bin/sh
+		exec unshare -m sh -c 'mount --bind "$work/debug" /usr/lib/debug && exec "\$0" "\$@"' "$show" "\$@"
+	END
+	chmod +x "$work/show-below"
+	shown=$show show=$work/show-below
+	found_by_id by-id-below-our-root "$work/debug"
+	show=$shown
+else
+	say "by-id-below-our-root: left out, no mount namespace here"
+fi
 
 moved root
 mkdir -p "theirs/usr/lib/debug/$(dirname "$by_id")"
@@ -178,6 +198,11 @@ mv prog.debug .debug
 compare debug-link "$PWD/prog" -- "$whole"
 mv .debug/prog.debug .
 compare debug-link-beside "$PWD/prog" -- "$whole"
+mv prog.debug away
+mkfifo prog.debug
+nothing debug-link-a-fifo "$PWD/prog"
+rm prog.debug
+mv away prog.debug
 debug=$PWD/root/usr/lib/debug$PWD
 mkdir -p "$debug"
 mv prog.debug "$debug"
