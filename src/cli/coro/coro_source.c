@@ -71,10 +71,12 @@ int coro_source_is_pid(const char *text)
 static int no_file_of(const char *pid)
 {
 	if (errno == EACCES || errno == EPERM)
-		return cli_error("%s: its mappings cannot be read: %s (name the shared file)", pid,
-				 strerror(errno));
-	return cli_error("%s: %s", pid,
-			 errno ? "no such process" : "a process that writes no coroutines");
+		cli_error("%s: its mappings cannot be read: %s (name the shared file)", pid,
+			  strerror(errno));
+	else
+		cli_error("%s: %s", pid,
+			  errno ? "no such process" : "a process that writes no coroutines");
+	return CLI_FAILED;
 }
 
 static int coro_source_find(const char *text, char **path)
