@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walk.h"

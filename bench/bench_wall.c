@@ -7,8 +7,8 @@
  */
 #include "harness.h"
 
+#include "base/clock.h"
 #include "collector/look/wall.h"
-#include "collector/process/clock.h"
 #include "collector/write/process_work.h"
 
 #include <fcntl.h>

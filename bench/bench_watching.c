@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "collector/look/threads.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/write/process_work.h"
 #include "harness.h"

@@ -7,6 +7,7 @@
  * async-signal-safe and need nothing of libc.
  *
  *   atomic.h           memory orders by name
+ *   clock.h            clocks in nanoseconds
  *   array.c            arrays that grow
  *   buf.c              bytes that grow
  *   map.c              keys of bytes to words

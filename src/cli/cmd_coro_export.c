@@ -3,10 +3,10 @@
 #include "cli/frame/cli.h"
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "cli/coro/coro_format.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/term.h"
-#include "collector/process/clock.h"
 #include "coro/engine/harvest.h"
 
 #include <errno.h>

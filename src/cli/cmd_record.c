@@ -6,12 +6,12 @@
  * as without weft. While it runs, weft has every signal blocked and reads those that concern
  * it from a descriptor (record_wait.c).
  */
+#include "base/clock.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/engines.h"
 #include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
 #include "cli/record/record.h"
-#include "collector/process/clock.h"
 #include "collector/run/hrtimer.h"
 #include "collector/run/program.h"
 #include "elf/module.h"

@@ -7,8 +7,8 @@
  * The addresses as a debugger tells them: the leaf's pc, then return addresses. At the end
  * "counters TAKEN REPEATED MOVED UNREADABLE".
  */
+#include "base/clock.h"
 #include "collector/look/wall.h"
-#include "collector/process/clock.h"
 #include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"
 #include "collector/walk/table_cache.h"

@@ -5,8 +5,8 @@
  * taken over, ordered about, drained while more is spoilt, counted and left. What is refused must
  * be explained, and is not written to; what is taken has a layout that lies within the file.
  */
+#include "base/clock.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/attach.h"
 #include "collector/session/session_private.h"
 

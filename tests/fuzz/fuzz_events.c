@@ -5,9 +5,9 @@
  * ring, lines of settings, or the order to drain. The collector drains, walks, names and writes, on
  * one thread; in the end the books balance, and the recording can be read to its end.
  */
+#include "base/clock.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/process_walk.h"
 #include "collector/walk/walk.h"

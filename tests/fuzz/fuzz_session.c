@@ -6,9 +6,9 @@
  * collector drains, walks, names and writes, as it does in life, on one thread. In the end
  * the recording must be one that can be read to its end.
  */
+#include "base/clock.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/process_walk.h"
 #include "collector/walk/walk.h"

@@ -2,10 +2,10 @@
 #include "cli/coro/coro_source.h"
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/recording_args.h"
-#include "coro/engine/anchor.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
@@ -175,7 +175,7 @@ uint64_t coro_source_now_ns(const struct coro_source *s)
 	uint64_t ns = 0;
 
 	if (s->is_live)
-		return coro_clock_ns(CLOCK_MONOTONIC);
+		return clock_mono_ns();
 	coro_snapshot(&s->shm, newest, &ns);
 	return ns;
 }

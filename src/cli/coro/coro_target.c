@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_target.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* What the kernel offers: CPU timers and their real rate, clocks, perf events, memory. */
 #include "cli/doctor/doctor.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

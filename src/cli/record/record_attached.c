@@ -6,7 +6,7 @@
  */
 #include "cli/record/record.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdio.h>

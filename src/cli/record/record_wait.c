@@ -6,9 +6,9 @@
  * moment after a SIGTERM or SIGHUP was passed on. The exit status is always the program's,
  * as long as it is waited for.
  */
+#include "base/clock.h"
 #include "cli/frame/cli.h"
 #include "cli/record/record.h"
-#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,8 +4,8 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "collector/look/wall_private.h"
-#include "collector/process/clock.h"
 #include "collector/process/label_sets.h"
 
 #include <sched.h>

@@ -10,11 +10,11 @@
  */
 #include "collector/look/outside.h"
 
+#include "base/clock.h"
 #include "base/recording.h"
 #include "collector/look/account.h"
 #include "collector/look/looks.h"
 #include "collector/look/priming.h"
-#include "collector/process/clock.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>

@@ -16,8 +16,8 @@
 #include "collector/look/wall_private.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/hash.h"
-#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <math.h>

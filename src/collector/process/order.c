@@ -2,8 +2,8 @@
 /* Orders to a process: see order.h. */
 #include "collector/process/order.h"
 
+#include "base/clock.h"
 #include "base/platform.h"
-#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -19,7 +19,6 @@
  *   libraries.c    the list of its libraries
  *   label_sets.c   sets of labels by number
  *   stretch.c      samples of one context, joined
- *   clock.h        the clock of all rooms
  */
 #ifndef WEFT_COLLECTOR_PROCESS_H
 #define WEFT_COLLECTOR_PROCESS_H

@@ -2,7 +2,7 @@
 /* The life of a collector: see collector.h; its drain thread is in watch.c. */
 #include "collector/run/watch.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/run/hrtimer.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walk.h"

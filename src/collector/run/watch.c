@@ -2,9 +2,9 @@
 /* The drain thread: see watch.h; how processes join it is in watch_join.c. */
 #include "collector/run/watch.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

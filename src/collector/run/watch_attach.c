@@ -8,8 +8,8 @@
  */
 #include "collector/run/watch.h"
 
+#include "base/clock.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/session/attach.h"
 #include "collector/write/process_work.h"
 #include "proc/thread_stat.h"

@@ -6,9 +6,9 @@
  */
 #include "collector/run/watch.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"

@@ -2,7 +2,7 @@
 /* The making and steering of a session: see session.h; draining is in session_drain.c. */
 #include "collector/session/session_private.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

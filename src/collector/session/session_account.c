@@ -7,7 +7,7 @@
 #include "collector/look/account.h"
 #include "collector/session/session_private.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "proc/thread_stat.h"
 
 #include <fcntl.h>

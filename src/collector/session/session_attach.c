@@ -15,7 +15,7 @@
 #include "collector/session/attach.h"
 #include "collector/session/session_private.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/process/order.h"
 
 #include <errno.h>

@@ -10,7 +10,7 @@
  */
 #include "collector/session/session_private.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 
 #include <fcntl.h>
 #include <linux/falloc.h>

@@ -5,7 +5,7 @@
  */
 #include "collector/session/session_private.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/process/label_sets.h"
 
 #define CLOCK_SLACK_NS UINT64_C(1000000000)

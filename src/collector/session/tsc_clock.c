@@ -3,7 +3,7 @@
 #include "collector/session/tsc_clock.h"
 
 #include "base/array.h"
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /* Names of JIT code: see jit.h. */
 #include "collector/walk/jit.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/process/process.h"
 #include "collector/walk/modules.h"
 #include "elf/names/jit_dump.h"

@@ -2,8 +2,8 @@
 /* The walker's part of a process: see process_walk.h. */
 #include "collector/walk/process_walk.h"
 
+#include "base/clock.h"
 #include "base/dictionary.h"
-#include "collector/process/clock.h"
 #include "collector/process/libraries.h"
 #include "collector/walk/jit.h"
 

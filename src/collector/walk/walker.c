@@ -2,8 +2,8 @@
 /* The walker thread: see walk.h. */
 #include "collector/walk/walk.h"
 
+#include "base/clock.h"
 #include "collector/look/wall.h"
-#include "collector/process/clock.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/process_walk.h"
 

@@ -5,10 +5,10 @@
 #include "collector/write/timeline.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/walk/modules.h"
 #include "elf/module.h"
 

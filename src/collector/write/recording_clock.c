@@ -2,8 +2,8 @@
 /* By which clock the CPU samples of a process were taken: rows of weft.Clock. */
 #include "collector/write/recording_private.h"
 
+#include "base/clock.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 #ifndef WEFT_COLLECTOR_RECORDING_PRIVATE_H
 #define WEFT_COLLECTOR_RECORDING_PRIVATE_H
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/process/label_sets.h"
 #include "collector/session/settings_text.h"
 #include "collector/write/recording.h"

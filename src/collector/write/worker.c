@@ -2,7 +2,7 @@
 /* The worker thread: see worker.h. */
 #include "collector/write/worker.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/session/session_events.h"
 
 #include <errno.h>

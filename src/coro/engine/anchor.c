@@ -2,6 +2,7 @@
 #include "coro/engine/anchor.h"
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "proc/proc_text.h"
 
 #include <fcntl.h>
@@ -11,14 +12,6 @@
 #define STEP_NS UINT64_C(500000000)  /* from far to near */
 #define HOLDS_NS UINT64_C(250000000) /* of an anchor; updates come every 50 ms or sooner */
 #define LOOK_NS UINT64_C(1000000000) /* at the clocksource */
-
-uint64_t coro_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint64_t tsc_now(void)
 {
@@ -45,7 +38,7 @@ static struct anchor_pair both(void)
 	uint64_t shortest = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = tsc_now(), ns = coro_clock_ns(CLOCK_MONOTONIC);
+		uint64_t before = tsc_now(), ns = clock_mono_ns();
 		uint64_t after = tsc_now();
 
 		if (after - before >= shortest)

@@ -8,8 +8,6 @@
 #ifndef WEFT_CORO_ANCHOR_H
 #define WEFT_CORO_ANCHOR_H
 
-#include <time.h>
-
 #include <weft/abi/ctp.h>
 
 struct anchor_pair {
@@ -21,8 +19,6 @@ struct anchor {
 	struct anchor_pair far, near;   /* measured from far; near is far's successor */
 	uint64_t looked_ns;             /* at the kernel's clocksource */
 };
-
-uint64_t coro_clock_ns(clockid_t clock);
 
 /* Begins to measure. 1: the anchor will be kept up to date, 0: not on this machine. */
 int anchor_open(struct anchor *a, struct weft_ctp_anchor *shared);

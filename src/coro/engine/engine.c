@@ -2,6 +2,7 @@
 #include "coro/engine/engine.h"
 
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "coro/engine/anchor.h"
 #include "coro/engine/harvest.h"
 #include "coro/engine/maps_note.h"
@@ -136,9 +137,9 @@ static void tell_clocks(struct coro_engine *e, uint64_t now_ns)
 	struct weft_ctp_header *h = e->shm.header;
 
 	e->clocks_ns = now_ns;
-	store_relaxed(&h->real_ns, coro_clock_ns(CLOCK_REALTIME));
-	store_relaxed(&h->boot_ns, coro_clock_ns(CLOCK_BOOTTIME));
-	store_relaxed(&h->mono_ns, coro_clock_ns(CLOCK_MONOTONIC));
+	store_relaxed(&h->real_ns, clock_ns(CLOCK_REALTIME));
+	store_relaxed(&h->boot_ns, clock_ns(CLOCK_BOOTTIME));
+	store_relaxed(&h->mono_ns, clock_mono_ns());
 }
 
 static int appear(void *arg)
@@ -152,10 +153,10 @@ static int appear(void *arg)
 		return 0;
 	while (!epoch)
 		if (getrandom(&epoch, sizeof(epoch), 0) != (ssize_t)sizeof(epoch))
-			epoch = coro_clock_ns(CLOCK_MONOTONIC) ^ (uint64_t)getpid() << 32;
+			epoch = clock_mono_ns() ^ (uint64_t)getpid() << 32;
 	if (anchor_open(&e->anchor, &h->anchor))
 		features |= WEFT_CTP_ANCHOR;
-	tell_clocks(e, coro_clock_ns(CLOCK_MONOTONIC));
+	tell_clocks(e, clock_mono_ns());
 	store_relaxed(&h->engine_pid, (int32_t)getpid());
 	store_relaxed(&h->engine_epoch, epoch);
 	store_relaxed(&h->tracer_sleeping, 0);
@@ -182,7 +183,7 @@ static int disappear(void *arg)
 static int keep_time(void *arg)
 {
 	struct coro_engine *e = arg;
-	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 
 	if (!e->shm.is_extended)
 		return 0;
@@ -299,9 +300,9 @@ static int engine_open_sink(struct coro_engine *e, const char **what)
 	*what = sink->path ? sink->path : "standard output";
 	if (e->options.attach && e->progress.head && progress_is_output(&e->progress, sink->path))
 		sink->append = 1;
-	sink->mono_ns = coro_clock_ns(CLOCK_MONOTONIC);
-	sink->real_ns = coro_clock_ns(CLOCK_REALTIME);
-	sink->boot_ns = coro_clock_ns(CLOCK_BOOTTIME);
+	sink->mono_ns = clock_mono_ns();
+	sink->real_ns = clock_ns(CLOCK_REALTIME);
+	sink->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	e->sink = sink;
 	rc = sink->ops->open(sink);
 	if (rc)
@@ -450,15 +451,14 @@ static int64_t engine_take(struct coro_engine *e, enum coro_sweep sweep)
 	if (taken == -EIO)
 		e->is_cut = 1;
 	if (e->maps && e->batch.count)
-		maps_note_events(e->maps, e->batch.events, e->batch.count,
-				 coro_clock_ns(CLOCK_MONOTONIC));
+		maps_note_events(e->maps, e->batch.events, e->batch.count, clock_mono_ns());
 	engine_hand_over(e);
 	return taken;
 }
 
 static int64_t sweep_once(struct coro_engine *e)
 {
-	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 	int is_time = now - e->swept_all_ns >= SWEEP_ALL_NS && e->shm.count <= BATCH_MOST;
 
 	if (is_time)
@@ -557,7 +557,7 @@ static void note_new(struct coro_engine *e)
 
 	while ((pid = tracees_take_new(&e->tracees)))
 		if (e->maps)
-			maps_note_process(e->maps, (uint32_t)pid, coro_clock_ns(CLOCK_MONOTONIC));
+			maps_note_process(e->maps, (uint32_t)pid, clock_mono_ns());
 }
 
 int coro_engine_step(struct coro_engine *e)

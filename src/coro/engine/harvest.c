@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "base/atomic.h"
+#include "base/clock.h"
 #include "base/map.h"
-#include "coro/engine/anchor.h"
 #include "coro/engine/station.h"
 
 #include <assert.h>
@@ -254,7 +254,7 @@ static void visit_dirty(struct coro_harvest *h, uint32_t allocated)
  * period. */
 static uint32_t next_share(struct coro_harvest *h, uint32_t allocated)
 {
-	uint64_t now = coro_clock_ns(CLOCK_MONOTONIC), passed = now - h->shared_ns;
+	uint64_t now = clock_mono_ns(), passed = now - h->shared_ns;
 
 	h->shared_ns = now;
 	if (passed > TURN_NS)
@@ -302,7 +302,7 @@ static void count_sweep(struct coro_harvest *h, uint64_t ns)
 
 int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct coro_batch *batch)
 {
-	uint64_t began_ns = coro_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int rc;
 
 	h->batch = batch;
@@ -312,7 +312,7 @@ int64_t coro_harvest_take(struct coro_harvest *h, enum coro_sweep how, struct co
 	h->failed = 0;
 	rc = coro_shm_guard(h->shm, harvest_sweep, h);
 	h->is_cut |= rc == -EIO;
-	count_sweep(h, coro_clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
+	count_sweep(h, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns);
 	return rc ? rc : h->taken;
 }
 

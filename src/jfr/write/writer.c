@@ -2,6 +2,7 @@
 /* The public functions of the writer: a recording from create to close, events encoded. */
 #include "jfr/write/writer.h"
 
+#include "base/clock.h"
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
 
@@ -9,7 +10,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define DEFAULT_CHUNK_NS UINT64_C(10000000000)
 #define DEFAULT_CHUNK_BYTES ((uint64_t)16 << 20)
@@ -17,17 +17,9 @@
 #define LARGEST_TEXT ((size_t)1 << 20)
 #define LONGEST_INLINE 64 /* bytes of a text that is not worth a pool entry */
 
-static uint64_t writer_clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void writer_set_times(struct weft_jfr_writer *w, const struct weft_jfr_options *o)
 {
-	uint64_t mono = writer_clock_ns(CLOCK_MONOTONIC), real = writer_clock_ns(CLOCK_REALTIME);
+	uint64_t mono = clock_mono_ns(), real = clock_ns(CLOCK_REALTIME);
 
 	w->own_clock = !o->start_mono_ns;
 	w->start_mono_ns = o->start_mono_ns ? o->start_mono_ns : mono;
@@ -59,7 +51,7 @@ static struct weft_jfr_writer *new_writer(const struct weft_jfr_options *options
 	w->metadata_stale = 1;
 	writer_set_times(w, options);
 	for (int i = 0; i < POOL_COUNT; i++)
-		pool_init(&w->pools[i], (uint64_t)(uintptr_t)w ^ writer_clock_ns(CLOCK_MONOTONIC));
+		pool_init(&w->pools[i], (uint64_t)(uintptr_t)w ^ clock_mono_ns());
 	w->descriptor = intern_symbol(w, "()V", 3);
 	if (!w->descriptor) {
 		free_writer(w);
@@ -337,7 +329,7 @@ int weft_jfr_event(struct weft_jfr_writer *w, const struct weft_jfr_type *type,
 		return (int)room;
 	if (is_first_event(w) || chunk_is_full(w)) {
 		if (w->own_clock)
-			w->now_ns = writer_clock_ns(CLOCK_MONOTONIC);
+			w->now_ns = clock_mono_ns();
 		rc_full = chunk_end(w, 0);
 	}
 	rc = encode_event(w, type, values, (size_t)room);
@@ -377,7 +369,7 @@ int weft_jfr_end(struct weft_jfr_writer *w)
 		return 0;
 	w->ended = 1;
 	if (w->own_clock)
-		w->now_ns = writer_clock_ns(CLOCK_MONOTONIC);
+		w->now_ns = clock_mono_ns();
 	rc = chunk_end(w, 1);
 	rc_close = file_close(&w->file);
 	return rc ? rc : rc_close;

@@ -2,7 +2,7 @@
 /* A child that is watched from outside: see outside_child.h. */
 #include "outside_child.h"
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/write/process_work.h"
 #include "proc/thread_stat.h"
 

@@ -4,9 +4,9 @@
  * worker's queue in any order, and what weft.ThreadCPU makes of them; then readings of our own
  * process, from outside.
  */
+#include "base/clock.h"
 #include "base/recording.h"
 #include "collector/look/account.h"
-#include "collector/process/clock.h"
 #include "collector/write/process_work.h"
 #include "collector/write/worker.h"
 

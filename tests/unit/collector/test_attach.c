@@ -4,8 +4,8 @@
  * that nothing a session says makes weft send a signal that could harm. The child has a memfd
  * weft-session, made by the real layout and then spoilt.
  */
+#include "base/clock.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/attach.h"
 #include "collector/session/session_private.h"
 #include "collector/write/process_work.h"

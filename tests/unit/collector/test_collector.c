@@ -3,8 +3,8 @@
  * The whole collector against targets that this program plays, honest and hostile ones, over
  * the real socket; what it wrote is read back by the library.
  */
+#include "base/clock.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/run/collector.h"
 #include "target.h"
 

@@ -3,9 +3,9 @@
  * What becomes of labels in records, up to the file: a session whose memory this program writes
  * is drained, walked and written as in life, on one thread, and read back.
  */
+#include "base/clock.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/walk.h"
 #include "collector/write/process_work.h"

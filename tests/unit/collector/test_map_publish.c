@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Snapshots of processes with more mappings than one holds. */
 
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"

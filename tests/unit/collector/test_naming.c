@@ -6,8 +6,8 @@
  * file, in order, each in its chunk. Where both queues are full, memory stays within their
  * limits and what was taken is not lost.
  */
+#include "base/clock.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walk.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who gets the priming signal, who never does, and who is named because SIGPROF fails. */
+#include "base/clock.h"
 #include "collector/look/outside.h"
 #include "collector/look/priming.h"
-#include "collector/process/clock.h"
 #include "collector/process/order.h"
 #include "proc/thread_stat.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that ask again: one for which no session can be made, one that has its session. */
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/run/collector.h"
 
 #include <errno.h>

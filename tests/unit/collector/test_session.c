@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A session's memory: what is touched for threads to come, and what a liar can make of it. */
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/session/session.h"
 
 #include "base/session_layout.h"

@@ -3,7 +3,7 @@
  * Switches of coroutines out of the events ring: taken whole, with books that balance, also from
  * a target that lies in any field, that dies, or whose slot a thief takes.
  */
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/session/session.h"
 
 #include "base/session_layout.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table memfd: sealed, append-only, full, and where limits forbid it. */
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/session/session.h"
 #include "collector/walk/modules.h"
 #include "collector/walk/process_walk.h"

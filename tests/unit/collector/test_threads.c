@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of a process as they are seen in /proc, and whose slot is whose. */
+#include "base/clock.h"
 #include "collector/look/threads.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 
 #include "base/session_layout.h"

@@ -3,7 +3,7 @@
  * Ticks as CLOCK_MONOTONIC: lines through anchors, whose rate changes; many anchors in little
  * memory; and the machine's own clocks, to within a microsecond.
  */
-#include "collector/process/clock.h"
+#include "base/clock.h"
 #include "collector/session/tsc_clock.h"
 
 #include <errno.h>

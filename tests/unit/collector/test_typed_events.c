@@ -3,8 +3,8 @@
  * Typed events of a session: types out of the log, their rows, what the worker is told and when,
  * settings that change, and events out of the ring with books that balance, whoever lies.
  */
+#include "base/clock.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "collector/session/session.h"
 #include "collector/write/process_work.h"
 #include "typed.h"

@@ -2,8 +2,8 @@
 /* The wall engine beside children that block, run and end: what it says, and what it counts. */
 #include "outside_child.h"
 
+#include "base/clock.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>

@@ -5,8 +5,8 @@
  */
 #include "outside_child.h"
 
+#include "base/clock.h"
 #include "base/session_layout.h"
-#include "collector/process/clock.h"
 
 #include <errno.h>
 #include <poll.h>

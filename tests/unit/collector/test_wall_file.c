@@ -5,8 +5,8 @@
  * file is read back. A made-up life says what a thread did at any moment, so every event and
  * every span can be held against it.
  */
+#include "base/clock.h"
 #include "base/recording.h"
-#include "collector/process/clock.h"
 #include "collector/write/worker.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock of samples and of the file: CLOCK_MONOTONIC nanoseconds; and numbers at random. */
-#ifndef WEFT_COLLECTOR_CLOCK_H
-#define WEFT_COLLECTOR_CLOCK_H
+/* Clocks in nanoseconds (that of samples and files is CLOCK_MONOTONIC); and numbers at random. */
+#ifndef WEFT_BASE_CLOCK_H
+#define WEFT_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <sys/random.h>
