@@ -135,8 +135,10 @@ uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 		*fresh = !c->hash;
 	if (c->hash)
 		return &c->value;
-	if (!buf_reserve(&m->keys, bytes))
+	if (!buf_reserve(&m->keys, bytes)) {
+		m->keys.failed = 0; /* the next may find memory again */
 		return NULL;
+	}
 	if ((m->count + 1) * 4 > m->room * 3) {
 		if (!grow_cells(m))
 			return NULL;

@@ -98,8 +98,7 @@ static int once(const struct cli_args *args, struct top *t, uint64_t refresh_ns)
 	uint64_t most = cli_number(args, "top");
 	int rc = top_look(t);
 
-	/* The second look tells what they did in between; nothing more happens in a left-over file.
-	 */
+	/* The second look tells what they did in between; in a left-over file nothing happens. */
 	if (rc == 0 && t->source.is_live) {
 		sleep_for(refresh_ns);
 		rc = top_look(t);

@@ -298,6 +298,7 @@ static int record_program(struct record *r, struct collector_options *o, const c
 	else
 		status = open_collector(r, o);
 	free((char *)(uintptr_t)o->command_line);
+	o->command_line = NULL;
 	if (status == 0)
 		status = start_program(r, path, argv, libraries);
 	if (status == 0)

@@ -99,9 +99,11 @@ static int summarize(const struct cli_args *args, const char *path)
 		status = cli_written(
 			cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL));
 	} else if (s.chunks || s.count) {
+		errno = 0;
 		if (cli_operand_count(args) > 1)
 			printf("\n%s\n", path);
 		cmd_summary_print_text(&s);
+		status = cli_flushed();
 	}
 	if (rc)
 		status = cli_error("%s: %s%s", path, weft_jfr_error(r),

@@ -69,7 +69,9 @@ static const char *const id_labels[CONTEXT_TAGS] = {
 
 static const char *context_label(const struct model *m, uint32_t key)
 {
-	return key < CONTEXT_TAGS ? id_labels[key] : tag_or_label(m, names_text(&m->keys, key));
+	/* key 0: a field without a name */
+	return key && key < CONTEXT_TAGS ? id_labels[key]
+					 : tag_or_label(m, names_text(&m->keys, key));
 }
 
 static const char *key_label(const struct key *k)

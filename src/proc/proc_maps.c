@@ -83,7 +83,7 @@ int proc_maps_parse(const char *text, size_t bytes, int (*each)(void *arg, struc
 	const char *end = text + bytes, *stop;
 	int rc = 0;
 
-	for (; text < end && rc == 0; text = stop + 1) {
+	for (; text < end && rc == 0; text = stop < end ? stop + 1 : end) {
 		struct proc_map map;
 
 		stop = memchr(text, '\n', (size_t)(end - text));

@@ -131,7 +131,7 @@ static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_v
 {
 	const struct weft_jfr_node *thread = weft_jfr_event_get(e, "eventThread");
 	int is_run = !strcmp(weft_jfr_class_name(e->type), RECORDING_COROUTINE_RUN);
-	struct piece *grown,
+	struct piece *added,
 		p = {
 			.coroutine = coro_recording_number(e, RECORDING_FIELD_COROUTINE),
 			.begin_ns = (uint64_t)e->start_ns,
@@ -155,11 +155,10 @@ static int coro_recording_take(struct pieces *all, const struct weft_jfr_event_v
 	rc = coro_recording_label_of(all, e, key, &p.label);
 	if (rc == 0)
 		rc = name_place(names, e, p.addr);
-	grown = rc ? NULL : array_grown(all->piece, all->count + 1, &all->room, sizeof(*grown));
-	if (!grown)
+	added = rc ? NULL : array_add(&all->piece, &all->count, &all->room, sizeof(*added));
+	if (!added)
 		return -ENOMEM;
-	all->piece = grown;
-	grown[all->count++] = p;
+	*added = p;
 	return 0;
 }
 

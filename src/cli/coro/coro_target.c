@@ -12,10 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_NS                                                                                   \
-	UINT64_C(2000000000) /* for the program to end after a signal that was passed on           \
-			      */
-#define LOOK_MS 200          /* between looks at what no descriptor tells of */
+#define GRACE_NS UINT64_C(2000000000) /* to end, after a signal that was passed on */
+#define LOOK_MS 200                   /* between looks at what no descriptor tells of */
 
 int coro_target_prepare(struct coro_target *t)
 {

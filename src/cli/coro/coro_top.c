@@ -114,7 +114,7 @@ static int coro_top_is_wanted(struct top *t, const struct top_row *row)
 static int coro_top_take(void *arg, const struct coro_state *s)
 {
 	struct top *t = arg;
-	struct top_row row, *grown;
+	struct top_row row, *added;
 
 	t->counts[s->state <= WEFT_CTP_LISTED ? s->state : 0]++;
 	if (s->state == WEFT_CTP_DEAD)
@@ -123,11 +123,10 @@ static int coro_top_take(void *arg, const struct coro_state *s)
 	coro_top_count(t, &row);
 	if (t->error || !coro_top_is_wanted(t, &row))
 		return t->error;
-	grown = array_grown(t->rows, t->count + 1, &t->room, sizeof(*grown));
-	if (!grown)
+	added = array_add(&t->rows, &t->count, &t->room, sizeof(*added));
+	if (!added)
 		return -ENOMEM;
-	t->rows = grown;
-	grown[t->count++] = row;
+	*added = row;
 	return 0;
 }
 

@@ -215,7 +215,7 @@ int doctor_run_under(const char *libraries, char *text, size_t room)
 		become_preloaded(self, libraries, ends[1]);
 	close(ends[1]);
 	while (child > 0 && used + 1 < room &&
-	       (n = read(ends[0], text + used, room - used - 1)) > 0)
+	       (n = TEMP_FAILURE_RETRY(read(ends[0], text + used, room - used - 1))) > 0)
 		used += (size_t)n;
 	text[used] = '\0';
 	close(ends[0]);

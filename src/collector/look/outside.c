@@ -50,8 +50,8 @@ struct watched {
 struct outside {
 	struct outside_options options;
 	pthread_t thread;
-	struct queue orders; /* BATCH_OPEN: a process comes; BATCH_FINISH: all is over */
-	int has_ended;
+	struct queue orders;  /* BATCH_OPEN: a process comes; BATCH_FINISH: all is over */
+	struct batch *finish; /* the last order, which must not fail; NULL: given */
 	/* Of the thread. */
 	struct outside_unsampled unsampled[OUTSIDE_UNSAMPLED_MAX];
 	size_t unsampled_count;
@@ -346,13 +346,15 @@ int outside_open(struct outside **out, const struct outside_options *options)
 	if (!o)
 		return -ENOMEM;
 	o->options = *options;
-	rc = queue_init(&o->orders, SIZE_MAX);
+	o->finish = batch_new(BATCH_FINISH, NULL, 0);
+	rc = o->finish ? queue_init(&o->orders, SIZE_MAX) : -ENOMEM;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (rc == 0)
 		rc = -pthread_create(&o->thread, NULL, run, o);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
+		free(o->finish);
 		free(o);
 		return rc;
 	}
@@ -378,10 +380,10 @@ const struct outside_unsampled *outside_unsampled(const struct outside *o, size_
 
 void outside_stop(struct outside *o)
 {
-	if (!o || o->has_ended)
+	if (!o || !o->finish)
 		return;
-	o->has_ended = 1;
-	outside_pass(o, batch_new(BATCH_FINISH, NULL, 0));
+	outside_pass(o, o->finish);
+	o->finish = NULL;
 	pthread_join(o->thread, NULL);
 	while (o->processes) /* none, unless the recording was abandoned */
 		outside_end(o, o->processes);

@@ -52,10 +52,11 @@ int process_thread_name(const struct process *p, int32_t tid, char *out, size_t 
 
 	snprintf(path, sizeof(path), "task/%d/comm", (int)tid);
 	text = process_read_own(p, path, &bytes);
-	if (text)
-		snprintf(out, room, "%.*s", (int)strcspn(text, "\n"), text);
+	if (!text)
+		return 0;
+	snprintf(out, room, "%.*s", (int)strcspn(text, "\n"), text);
 	free(text);
-	return text != NULL;
+	return 1;
 }
 
 int process_runs_on(const struct process *p)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batches, in order, from one thread to another, under a mutex. There are two queues: from the
- * drain thread and the outside thread to the walker, and from the walker to the worker; and one of
- * orders to the outside thread, which has no limit.
+ * Batches, in order, from one thread to another, under a mutex. There are three queues: from the
+ * drain thread and the outside thread to the walker, from the walker to the worker, and, without a
+ * limit, from the drain thread to the outside thread.
  *
  * Batches that open, close and count always get in; samples only while the queue is below
  * its limit. The walker waits for room (queue_wait()), so a worker that lags (a slow disk,

@@ -41,6 +41,7 @@ struct collector {
 	struct table_cache cache;
 	pthread_t watching_thread, walking_thread, writing_thread;
 	int watching, walking, writing; /* threads that run */
+	struct batch *finish;           /* the last one, which must not fail; NULL: handed on */
 	struct warnings warnings;
 	int hrtimer;          /* of hrtimer_prepare(), or -1 */
 	char *settings_asked; /* as in the options; NULL = none */
@@ -136,6 +137,9 @@ static int collector_open_parts(struct collector *c, const struct collector_opti
 		rc = naming_init(&c->worker.naming);
 	if (rc)
 		return rc;
+	c->finish = batch_new(BATCH_FINISH, NULL, 0);
+	if (!c->finish)
+		return -ENOMEM;
 	/* The collector works without either. */
 	tables_open(&c->tables, WEFT_TABLES_BYTES);
 	table_cache_open(&c->cache, 1);
@@ -287,8 +291,10 @@ static void join_threads(struct collector *c)
 		c->watching = 0;
 	}
 	outside_stop(c->outside); /* what it still hands on comes before BATCH_FINISH */
-	if (c->writing)
-		queue_push(c->walking ? &c->drained : &c->walked, batch_new(BATCH_FINISH, NULL, 0));
+	if (c->writing) {
+		queue_push(c->walking ? &c->drained : &c->walked, c->finish);
+		c->finish = NULL;
+	}
 	if (c->walking)
 		pthread_join(c->walking_thread, NULL);
 	if (c->writing)
@@ -368,6 +374,7 @@ void collector_free(struct collector *c)
 		free(c->warnings.text[i]);
 	pthread_mutex_destroy(&c->warnings.lock);
 	free(c->settings_asked);
+	free(c->finish);
 	if (c->hrtimer >= 0)
 		close(c->hrtimer);
 	if (c->drained.last)

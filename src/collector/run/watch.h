@@ -94,7 +94,7 @@ void watch_guests_expire(struct watch *w, uint64_t now_ns);
 int watch_make_session(const struct watch *w, struct process *p, struct attach_target *t,
 		       struct session **out);
 void watch_begin_session(struct watch *w, struct session *s);
-/* Is the session mapped, by this text of its process's maps? */
+/* Is the session mapped, by this text of its process's maps? 1, 0, or -errno: unknown. */
 int watch_is_mapped(const struct session *s, const char *maps, size_t bytes);
 
 /* In watch_attach.c. To the processes that @o names, before the thread runs; of what fails

@@ -117,7 +117,7 @@ static int has_left(struct session *s)
 {
 	size_t bytes = 0;
 	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	int left = maps && bytes > 0 && !watch_is_mapped(s, maps, bytes);
+	int left = maps && bytes > 0 && watch_is_mapped(s, maps, bytes) == 0;
 	int is_expected = left && !s->is_expected && strstr(maps, "/libweft");
 
 	s->is_expected = is_expected;

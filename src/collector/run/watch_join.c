@@ -23,7 +23,6 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define ANCESTORS_MAX 64
@@ -96,16 +95,14 @@ static int is_that_file(void *arg, struct proc_map *one)
 {
 	const struct stat *file = arg;
 
-	return one->inode == file->st_ino && one->device_major == major(file->st_dev) &&
-	       one->device_minor == minor(file->st_dev);
+	return proc_map_is_of(one, file->st_dev, file->st_ino);
 }
 
 int watch_is_mapped(const struct session *s, const char *maps, size_t bytes)
 {
 	struct stat file;
 
-	return fstat(s->memfd, &file) == 0 &&
-	       proc_maps_parse(maps, bytes, is_that_file, &file) == 1;
+	return fstat(s->memfd, &file) ? -errno : proc_maps_parse(maps, bytes, is_that_file, &file);
 }
 
 /* Is the session still mapped? Not after an exec, which is assumed where maps cannot be read. */
@@ -113,7 +110,7 @@ static int lives_on(const struct session *s)
 {
 	size_t bytes = 0;
 	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	int found = maps && watch_is_mapped(s, maps, bytes);
+	int found = maps && watch_is_mapped(s, maps, bytes) != 0;
 
 	free(maps);
 	return found;

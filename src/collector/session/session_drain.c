@@ -101,8 +101,7 @@ void session_punch(struct session *s, uint32_t index, uint32_t from)
 
 int session_state_changes(struct session *s, uint32_t index, uint64_t from, uint64_t to)
 {
-	return __atomic_compare_exchange_n(process_slot_state(s->process, index), &from, to, 0,
-					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+	return cas_acq_rel(process_slot_state(s->process, index), &from, to);
 }
 
 /* model: FREE, HINT */

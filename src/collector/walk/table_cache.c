@@ -151,16 +151,14 @@ struct listing {
 
 static void list_one(struct listing *l, const char *name, const struct stat *st)
 {
-	struct entry *grown = array_grown(l->entry, l->count + 1, &l->room, sizeof(*grown));
+	struct entry *e = array_add(&l->entry, &l->count, &l->room, sizeof(*e));
 
-	if (!grown)
+	if (!e)
 		return;
-	l->entry = grown;
-	snprintf(l->entry[l->count].name, NAME_BYTES, "%s", name);
-	l->entry[l->count].used = st->st_mtime;
-	l->entry[l->count].bytes = (uint64_t)st->st_size;
-	l->bytes += (uint64_t)st->st_size;
-	l->count++;
+	snprintf(e->name, NAME_BYTES, "%s", name);
+	e->used = st->st_mtime;
+	e->bytes = (uint64_t)st->st_size;
+	l->bytes += e->bytes;
 }
 
 static int is_left_behind(const char *name, const struct stat *st)

@@ -421,13 +421,12 @@ static void rename_threads(struct recording *r, struct process *p)
  * max_bytes): it tells how many chunks it has dropped, and what each held is remembered here. */
 static int recording_kept_append(struct chunk_events *all, const struct recording_events *one)
 {
-	struct recording_events *grown =
-		array_grown(all->item, all->count + 1, &all->room, sizeof(*grown));
+	struct recording_events *added =
+		array_add(&all->item, &all->count, &all->room, sizeof(*added));
 
-	if (!grown)
+	if (!added)
 		return -1;
-	all->item = grown;
-	all->item[all->count++] = *one;
+	*added = *one;
 	return 0;
 }
 

@@ -114,7 +114,14 @@ static int maps_note_open_file(struct maps_note *n)
 		flags |= n->replace || is_left_over(n->path) ? O_TRUNC : O_EXCL;
 	fd = open(n->path, flags, 0644);
 	n->out = fd < 0 ? NULL : fdopen(fd, "w");
-	return n->out && fputs(HEAD, n->out) >= 0 ? 0 : -errno;
+	if (!n->out) {
+		int rc = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	return fputs(HEAD, n->out) >= 0 ? 0 : -errno;
 }
 
 static int maps_note_put(struct maps_note *n, const char *text, size_t bytes)

@@ -131,7 +131,9 @@ static int timeline_longest_first(const void *left, const void *right)
 
 	if (first != second)
 		return first > second ? -1 : 1;
-	return (a->begin_ns > b->begin_ns) - (a->begin_ns < b->begin_ns);
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns ? -1 : 1;
+	return (a->addr > b->addr) - (a->addr < b->addr);
 }
 
 static void keep_longest(struct coro_timeline *t)

@@ -6,6 +6,7 @@
 #include "reader/target/target.h"
 
 #include "base/array.h"
+#include "proc/proc_text.h"
 #include "proc/process_file.h"
 
 #include <dirent.h>
@@ -238,19 +239,14 @@ int target_read_u64(const struct target *t, uint64_t address, uint64_t *to)
 int target_threads(const struct target *t, int (*f)(void *arg, int32_t tid), void *arg)
 {
 	struct dirent *entry;
-	int fd, rc = 0;
 	DIR *tasks;
+	int rc = 0;
 
 	if (t->proc_fd < 0)
 		return -ESRCH;
-	fd = openat(t->proc_fd, "task", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	tasks = proc_directory(t->proc_fd, "task");
+	if (!tasks)
 		return errno == ENOENT ? -ESRCH : -errno;
-	tasks = fdopendir(fd);
-	if (!tasks) {
-		close(fd);
-		return -ENOMEM;
-	}
 	while (rc == 0 && (entry = readdir(tasks)))
 		if (entry->d_name[0] != '.')
 			rc = f(arg, (int32_t)strtol(entry->d_name, NULL, 10));

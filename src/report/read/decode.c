@@ -112,6 +112,7 @@ static int is_path(struct weft_jfr_string descriptor)
 	       descriptor.data[descriptor.bytes - 1] == ';';
 }
 
+/* Upper case alone: "%2f" in a path is one that its file has. */
 static int decode_hex_digit(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;

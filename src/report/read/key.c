@@ -87,8 +87,8 @@ void key_bind(struct key *k, struct model *m)
 		k->tag_type = names_id_bytes(&m->names, name, (size_t)(dot - name));
 		name = dot + 1;
 	}
-	k->unknown = !names_find(&m->keys, name);
-	k->tag = names_id(&m->keys, name);
+	k->tag = names_find(&m->keys, name);
+	k->unknown = !k->tag;
 }
 
 int key_is_per_frame(const struct key *k)

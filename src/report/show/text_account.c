@@ -212,7 +212,7 @@ static void line_of_thread_times(const struct facts *f, const struct text_style 
 	count = times_rows(f, row, sum.off < NAMES_SHOWN ? sum.off : NAMES_SHOWN);
 	for (size_t i = 0; i < count; i++)
 		fprintf(out, "%s%s", i ? ", " : ": ",
-			layout_clean(clean, facts_thread(f, row[i]->thread)));
+			text_of_name(f, model_thread_at(f->model, row[i]->thread)->key, clean));
 	fputs(sum.off > count ? ", ...\n" : "\n", out);
 }
 

@@ -13,7 +13,8 @@ const struct weft_custom_labels_v1 *weft_meet_library;
 int weft_meet_is_weft(const struct weft_custom_labels_set *set)
 {
 	uint64_t at = (uint64_t)(uintptr_t)set;
-	uint64_t slots = weft_layout.slot_count * weft_layout.slot_stride;
+	/* there may be a layout whose session could not be made */
+	uint64_t slots = weft_rt.slots ? weft_layout.slot_count * weft_layout.slot_stride : 0;
 
 	if (at - (uint64_t)(uintptr_t)weft_rt.slots < slots)
 		return 1;

@@ -7,13 +7,13 @@
  * 	struct weft_record *to = ring_append_open(&a, most_bytes, now_ns);
  *
  * 	if (to) {
- * 		... write all of *to but its first word, generation and rsv included (model: BODY)
- * ... ring_append_close(&a, to, &header, bytes);
+ * 		... write all of *to but its first word, generation and rsv included ...
+ * 		ring_append_close(&a, to, &header, bytes);
  * 	}
  *
- * a.result then is the outcome. The caller must not be inlined: its own frame address says how deep
- * it is on its stack. Between open and close nothing may be called that appends; a handler that
- * interrupts and appends gets NESTED.
+ * a.result then is the outcome. What is written in between is BODY in the model. The caller must
+ * not be inlined: its own frame address says how deep it is on its stack. Between open and close
+ * nothing may be called that appends; a handler that interrupts and appends gets NESTED.
  */
 #ifndef WEFT_RUNTIME_RING_APPEND_H
 #define WEFT_RUNTIME_RING_APPEND_H

@@ -238,7 +238,7 @@ char **weft_environment_pass(char *const env[], void *room)
 	environment_survey(&s, env);
 	is_gone = s.preload_bytes && file_is_gone();
 	text = (char *)(out + s.count + 2);
-	for (; *env; env++) {
+	for (; s.count && *env; env++, s.count--) { /* others may add to it meanwhile */
 		char *end;
 
 		if (!(is_gone ? is_preload(*env) : is_socket(*env))) {
