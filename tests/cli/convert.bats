@@ -248,6 +248,19 @@ pprof_rows() {
 	grep -A1 '^  value: 12$' waits.txt | grep -q '^  value: 600000000$'
 }
 
+@test "a contextual field without a name, and times of no thread, are borne" {
+	recording odd
+	weft convert odd.jfr --to pprof -o odd.pb.gz
+	expect_status 0
+	weft report odd.jfr
+	expect_status 0
+	grep -q 'time  *1 of 1 threads: running, waiting and blocked do not add up' stdout
+	weft convert odd.jfr --to collapsed --by tag:tenent --where tag:rout=/x
+	expect_in "$err" "no tag 'tenent'; there are: none"
+	expect_not grep "are: tenent" stderr
+	expect_not grep "are: rout" stderr
+}
+
 @test "labels go along: pprof by their keys, collapsed before the stack" {
 	recording labels
 	weft convert labels.jfr --to pprof -o out

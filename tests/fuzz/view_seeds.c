@@ -8,7 +8,7 @@ int main(int argc, char **argv)
 {
 	static const char *const names[] = {"queue",      "shop",   "inline", "foreign",
 					    "twice",      "labels", "waits",  "lines",
-					    "weightless", "ticks",  "silent"};
+					    "weightless", "ticks",  "silent", "odd"};
 	char path[4096];
 
 	for (size_t i = 0; argc == 2 && i < sizeof(names) / sizeof(names[0]); i++) {

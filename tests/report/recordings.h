@@ -15,5 +15,6 @@
 int recordings_write(const char *name, const char *path);
 /* Of these: those of recordings_clock.c: "hrtimer", "ticks", "silent", "alike", "many", "fewer". */
 int recordings_write_clock(const char *name, const char *path);
+int recordings_write_odd(const char *path); /* of these: "odd" */
 
 #endif

@@ -309,5 +309,5 @@ int recordings_write_clock(const char *name, const char *path)
 	for (size_t i = 0; i < COUNT(recipes); i++)
 		if (strcmp(recipes[i].name, name) == 0)
 			return write_recipe(&recipes[i], path);
-	return -EINVAL;
+	return strcmp(name, "odd") == 0 ? recordings_write_odd(path) : -EINVAL;
 }
