@@ -115,7 +115,7 @@ void cfi_rule_of(Dwarf_Frame *frame, int machine, struct unwind_rule *out);
 /* Does the entry say that its caller was interrupted, not calling? */
 int cfi_is_signal_frame(Dwarf_Frame *frame);
 
-/* trampoline.c: the code that a signal handler returns to lies in [start, end)? */
+/* cfi/trampoline.c: the code that a signal handler returns to lies in [start, end)? */
 int elf_is_signal_return(const struct elf_module *m, uint64_t start, uint64_t end);
 /* Next such code without unwind data at or after *address: 0 and its place, or -ENOENT. */
 int elf_find_signal_return(const struct elf_module *m, uint64_t *address, uint64_t *end);
