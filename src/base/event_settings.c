@@ -180,19 +180,21 @@ static int event_settings_put_value(struct event_settings *s, enum event_setting
 {
 	void *to = (char *)s + settings[setting].at;
 	const struct word *word;
-	uint64_t ns = 0;
+	uint64_t value = 0;
 
 	if (setting == SETTING_THROTTLE)
 		return put_throttle(s, text);
 	word = word_named(settings[setting].words, text);
 	if (!word && setting == SETTING_SELECT)
 		s->select = SELECT_ALL;
-	if (!word && (!settings[setting].is_time || read_time(text, &ns)))
+	if (word)
+		value = word->value;
+	else if (!settings[setting].is_time || read_time(text, &value))
 		return -EINVAL;
 	if (settings[setting].is_time)
-		*(uint64_t *)to = word ? word->value : ns;
+		*(uint64_t *)to = value;
 	else
-		*(int *)to = (int)word->value;
+		*(int *)to = (int)value;
 	return 0;
 }
 

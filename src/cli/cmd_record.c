@@ -363,6 +363,8 @@ static int record_attached(const struct cli_args *args, struct record *r,
 	collector_free(r->collector);
 	unrecorded_free(&r->unrecorded);
 	attached_free(&a);
+	o->command_line = NULL;
+	o->attach = NULL;
 	return status;
 }
 

@@ -39,11 +39,11 @@ static int run(int argc, char **argv)
 
 	argc -= group ? 2 : 1;
 	argv += group ? 2 : 1;
-	if (argc < 1) {
+	name = argc > 0 ? argv[0] : NULL;
+	if (!name) {
 		cli_help(stderr, group);
 		return CLI_USAGE;
 	}
-	name = argv[0];
 	if (!strcmp(name, "--help") || !strcmp(name, "-h")) {
 		cli_help(stdout, group);
 		return CLI_DONE;

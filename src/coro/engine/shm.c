@@ -17,8 +17,8 @@
 
 /* ---- a mapping */
 
-/* As many stations as both the header and the file know. */
-static int shm_map(struct coro_shm *shm, uint32_t count, int writable)
+/* As many stations as both the header and the file know. NULL: errno says why. */
+static struct weft_ctp_header *shm_map(struct coro_shm *shm, uint32_t count, int writable)
 {
 	void *at;
 
@@ -26,12 +26,12 @@ static int shm_map(struct coro_shm *shm, uint32_t count, int writable)
 	at = mmap(NULL, shm->bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, shm->fd,
 		  0);
 	if (at == MAP_FAILED)
-		return -errno;
+		return NULL;
 	shm->header = at;
 	shm->stations = (struct weft_ctp_station *)(void *)((uint8_t *)at + WEFT_CTP_HEADER_BYTES);
 	shm->count = count;
 	shm->is_writable = writable;
-	return 0;
+	return shm->header;
 }
 
 void coro_shm_close(struct coro_shm *shm)
@@ -98,9 +98,8 @@ static int shm_make(struct coro_shm *shm, uint32_t count)
 	rc = posix_fallocate(shm->fd, 0, WEFT_CTP_HEADER_BYTES);
 	if (rc && rc != EOPNOTSUPP && rc != EINVAL)
 		return -rc;
-	rc = shm_map(shm, count, 1);
-	if (rc)
-		return rc;
+	if (!shm_map(shm, count, 1))
+		return -errno;
 	shm_fill_header(shm->header, count);
 	shm->is_extended = 1;
 	return 0;
@@ -147,7 +146,7 @@ static int shm_remove_left_over(const char *path)
 {
 	struct weft_ctp_header header;
 	struct coro_shm old = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
-	struct stat st;
+	struct stat st = {0};
 	int rc = old.fd < 0 ? -errno : shm_stat(&old, &st);
 
 	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
@@ -225,8 +224,8 @@ int coro_shm_open(struct coro_shm *shm, const char *path, int writable)
 	rc = shm_look(&opened, &count);
 	if (rc == 0 && writable && flock(opened.fd, LOCK_EX | LOCK_NB))
 		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
-	if (rc == 0)
-		rc = shm_map(&opened, count, writable);
+	if (rc == 0 && !shm_map(&opened, count, writable))
+		rc = -errno;
 	if (rc) {
 		coro_shm_close(&opened);
 		return rc;
