@@ -61,8 +61,8 @@ struct weft_scope {
 	uint64_t record[8];    /* the v1 record as it was, even in the middle of a write */
 	uint64_t extension[5]; /* seq, v1_checksum, trace id, flags + label generation */
 	int done;
-	uint32_t labels_saved;  /* which labels the scope around it has saved, by bits */
-	uint64_t labels_number; /* of the scope, among those of its thread or coroutine */
+	uint32_t labels_saved;  /* a bit per label that the scope around this one has saved */
+	uint64_t labels_number; /* this scope's, among those of its thread or coroutine */
 };
 
 /** The calling thread's slot; NULL before its first use. Read by outside readers too. */
@@ -190,7 +190,7 @@ static inline struct weft_ids weft_context_get(void)
 /** Out of line: the same as weft_context_get(). */
 WEFT_API struct weft_ids weft_context_get_all(void);
 
-/** weft_context_clear() - clears ids, trace id and tags. */
+/** weft_context_clear() - clears ids, trace id and tags. Labels stay. */
 WEFT_API void weft_context_clear(void);
 
 /**
@@ -225,9 +225,10 @@ WEFT_API void weft_scope_enter_here(struct weft_scope *scope, const struct weft_
 
 /**
  * weft_scope_leave() - restores everything that weft_scope_enter() found: ids, trace id, flags,
- * tags. Scopes of a thread nest, last in first out. A second call does nothing. If a signal handler
- * has interrupted a context write, that write goes on as if nothing had happened. In a forked child
- * it restores the child's own context.
+ * tags, and labels (those that were changed meanwhile). Scopes of a thread nest, last in first out.
+ * A second call does nothing. If a signal handler has interrupted a context write, and enters and
+ * leaves a scope, that write goes on as if nothing had happened. In a forked child it restores the
+ * child's own context.
  */
 WEFT_API void weft_scope_leave(struct weft_scope *scope);
 
@@ -258,8 +259,9 @@ static inline struct weft_scope *weft_scope_begin(struct weft_scope *scope,
 
 /**
  * weft_tag_name() - gives tag @n (0 .. WEFT_TAGS - 1) a name, such as "route".
- * Returns 0, -EINVAL (number out of range, name empty or over 255 bytes), -ENOSPC, or -EBUSY (it
- * has another name already). Call it once, at start; not in signal handlers.
+ * Returns 0, -EINVAL (number out of range, name empty or over 255 bytes), -ENOMEM, -ENOSPC (the
+ * dictionary is full), or -EBUSY (it has another name already). Call it once, at start; it takes a
+ * lock of the process, so not in signal handlers.
  */
 WEFT_API int weft_tag_name(unsigned int n, const char *name);
 

@@ -20,7 +20,7 @@
  * With no engine (CTP_SHM_PATH unset) and no libweft, every call is a few instructions.
  * Nothing here fails loudly, allocates after the first call of a process, sends signals, or touches
  * errno; an event makes no system call (but the first on each thread: gettid; and one byte to a
- * sleeping engine that does not come by itself). Not for signal handlers.
+ * sleeping engine that does not look by itself). Not for signal handlers.
  *
  * Environment, read at the first create of a process, not in set-id programs:
  *   CTP_SHM_PATH      the shared file; unset or empty: no tracing
@@ -29,7 +29,8 @@
  * A file of another magic, version or size, or shorter than its header says, is refused.
  *
  * A file that is cut short while it is mapped ends the tracing and not the program: the first
- * create puts the probe before the process's SIGBUS handler (weft/coro_cut.h; WEFT_CORO_NO_SIGBUS).
+ * create puts a SIGBUS handler before the process's own (weft/coro_cut.h). Define
+ * WEFT_CORO_NO_SIGBUS to have none.
  *
  * fork: the child has the parent's coroutines, but takes stations of its own for those that go on
  * in it, at their next event.
@@ -84,7 +85,8 @@ static WEFT_PROBE_COLD int weft_probe_create(struct weft_coro *coro,
 
 /**
  * weft_coro_create() - a coroutine is born: it gets a station and, with libweft, its creator's
- * context. @options: NULL = all defaults.
+ * context. @coro: the caller's memory, not moved before weft_coro_destroy(); filled in either case.
+ * @options: NULL = all defaults.
  * Returns 1 traced, 0 not (no engine, or no station left: counted in the file as refused).
  */
 static inline int weft_coro_create(struct weft_coro *coro, const struct weft_coro_options *options)
@@ -92,7 +94,7 @@ static inline int weft_coro_create(struct weft_coro *coro, const struct weft_cor
 	return weft_probe_create(coro, options);
 }
 
-/* Of this thread; whoever is not on top (a scheduler that does not nest) is taken out below. */
+/* Takes it out of the thread's stack of running coroutines, also from the middle. */
 static inline void weft_probe_leave(struct weft_probe_thread *here, struct weft_coro *coro)
 {
 	struct weft_coro **at = &here->running;
@@ -168,7 +170,8 @@ static inline void weft_coro_resume(struct weft_coro *coro, const void *addr)
 	coro->state = WEFT_CTP_RUNNING;
 }
 
-/** weft_coro_suspend() - it stops at @addr. The thread's context is what it was before resume. */
+/** weft_coro_suspend() - it stops at @addr (as for resume), on the thread on which it runs. That
+ * has the context again that it had before resume. */
 static inline void weft_coro_suspend(struct weft_coro *coro, const void *addr)
 {
 	struct weft_probe_thread *here;
@@ -207,7 +210,7 @@ static inline void weft_coro_wake(struct weft_coro *coro)
 	weft_probe_state_changes(station, WEFT_CTP_SUSPENDED, WEFT_CTP_READY);
 }
 
-/* In a child the station is the parent's, whose coroutine goes on. */
+/* In a forked child a station of the parent is left alone: the coroutine goes on there. */
 static WEFT_PROBE_COLD void weft_probe_die(struct weft_coro *coro)
 {
 	struct weft_probe_process *p = coro->process;
@@ -244,7 +247,7 @@ static inline void weft_coro_destroy(struct weft_coro *coro)
 
 /**
  * weft_coro_payload() - up to 28 bytes of the program's own, to go along with the coroutine's
- * next event, in place of its context. Returns how many were taken.
+ * next event, in place of its context. They are copied. Returns how many were taken.
  */
 static inline size_t weft_coro_payload(struct weft_coro *coro, const void *bytes, size_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file coro_cut.h
- * When the shared file is cut short under the probe (not for direct use: weft/coro.h, but for
- * weft_coro_cut()).
+ * When the shared file is cut short under the probe. Include weft/coro.h; only weft_coro_cut() is
+ * for programs.
  *
  * A page of a mapped file that the file does not reach any more (or that a full disk has no block
  * for) kills whoever touches it by SIGBUS. Nothing but a signal tells of it: neither locks, nor
@@ -12,7 +12,7 @@
  * interrupted store is then done again, and tracing ends; every other SIGBUS goes where it would
  * have gone.
  *
- * A program that sets its own handler later takes ours away; it may call weft_coro_cut() in it.
+ * A program that sets its own handler later takes ours away; its handler may call weft_coro_cut().
  * Define WEFT_CORO_NO_SIGBUS to have no handler set at all.
  */
 #ifndef WEFT_CORO_CUT_H
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-enum weft_probe_signal { /* of both machines */
+enum weft_probe_signal { /* the same on x86-64 and aarch64 */
 			 WEFT_PROBE_SIGBUS = 7,
 			 WEFT_PROBE_SA_SIGINFO = 4,
 			 WEFT_PROBE_SA_ONSTACK = 0x08000000,
@@ -35,12 +35,12 @@ enum weft_probe_signal { /* of both machines */
 
 #define WEFT_PROBE_SA_RESETHAND 0x80000000u
 
-/* By another name and with a struct of our own (that of glibc and of musl, on both machines):
- * strict C11 declares neither. */
+/* sigaction() and its struct under names of our own, for strict C11 declares neither. The struct
+ * is that of glibc and of musl on both machines. */
 extern int weft_probe_libc_sigaction(int number, const struct weft_probe_sigaction *now,
 				     struct weft_probe_sigaction *was) __asm__("sigaction");
 
-/* The mapping becomes private memory; where so much cannot be had, the page that is missing. */
+/* The mapping becomes private memory; if there is not enough for that, the missing page alone. */
 static WEFT_PROBE_COLD int weft_probe_map_over(struct weft_probe_process *p, uintptr_t address)
 {
 	long page = (long)(address & ~(uintptr_t)(p->page_bytes - 1));
@@ -56,8 +56,8 @@ static WEFT_PROBE_COLD int weft_probe_map_over(struct weft_probe_process *p, uin
 
 /**
  * weft_coro_cut() - for a program's own SIGBUS handler: was @fault (si_addr) a fault in the
- * probe's mapping, whose file was cut short? Then tracing has ended, the fault is repaired, and
- * the handler may return. 1 yes, 0 not ours. Async-signal-safe.
+ * probe's mapping, whose file was cut short? 1: yes; tracing has ended, the fault is repaired, and
+ * the handler may return. 0: it has another cause. Async-signal-safe.
  */
 static WEFT_PROBE_COLD int weft_coro_cut(const void *fault)
 {
@@ -76,7 +76,7 @@ static WEFT_PROBE_COLD int weft_coro_cut(const void *fault)
 	return 1;
 }
 
-/* As if we were not there. */
+/* A SIGBUS that is not the probe's: does what would have happened without it. */
 static WEFT_PROBE_COLD void weft_probe_pass_on(int number, void *info, void *context, int is_fault)
 {
 	struct weft_probe_sigaction *was = &weft_probe_process.sigbus, dead;

@@ -18,7 +18,7 @@ static WEFT_PROBE_COLD const struct weft_coro_carry_v1 *weft_probe_find_carry(vo
 {
 	const struct weft_coro_carry_v1 *carry = &weft_coro_carry_v1;
 
-	/* where the linker has made the weak address 0 for good */
+	/* a static linker may have made the weak address 0 for good */
 	if (!carry && weft_probe_dlsym)
 		carry = (const struct weft_coro_carry_v1 *)weft_probe_dlsym(NULL,
 									    "weft_coro_carry_v1");
@@ -27,7 +27,7 @@ static WEFT_PROBE_COLD const struct weft_coro_carry_v1 *weft_probe_find_carry(vo
 	return carry;
 }
 
-/* CTP_MAX_STATIONS, where it is set, says the same as the header. */
+/* Does CTP_MAX_STATIONS, where it is set, say the same as the header? */
 static WEFT_PROBE_COLD int weft_probe_agrees(uint32_t count)
 {
 	const char *text = getenv("CTP_MAX_STATIONS");
@@ -48,7 +48,8 @@ static WEFT_PROBE_COLD int weft_probe_is_ours(const struct weft_ctp_header *head
 	       WEFT_CTP_FILE_BYTES(count) <= bytes && weft_probe_agrees(count);
 }
 
-/* The file's header, read; not mapped, for a file may be of any kind and length. */
+/* The size of a file that may be taken, else 0. Its header is read, not mapped, for it may be any
+ * file, of any length. */
 static WEFT_PROBE_COLD uint64_t weft_probe_file_bytes(int fd)
 {
 	struct weft_ctp_header header;

@@ -6,8 +6,8 @@
  *
  * State: one weak hidden struct per linked object, filled by the first create, and constant from
  * then on but for what a fork renews (single-threaded: in the child, before any other thread can
- * be) and what a file cut short ends. A coroutine says whose it is: an event in another linked
- * object (a template's code is anybody's) is made by the state of the one that created it.
+ * be) and when the file is cut short. A coroutine points to the struct of the object that created
+ * it; events made in another object (the code of a C++ template may lie in any) use that one.
  *
  * The guard: a word of private memory that holds `owner`, and that the kernel wipes in a child.
  * Each event compares it with the coroutine's owner: one load. A child, or a process whose shared
@@ -35,18 +35,18 @@
 extern "C" {
 #endif
 
-/** Found weakly: here only if libweft is in the process. */
+/** A weak reference: NULL unless libweft is in the process. */
 extern const struct weft_coro_carry_v1 weft_coro_carry_v1 __attribute__((weak));
 
 #define WEFT_PROBE_COLD __attribute__((noinline, cold, unused))
-/* One copy for each kind of event, with what is constant in it folded. */
+/* Inlined for each kind of event, so that the compiler folds what is constant in it. */
 #define WEFT_PROBE_HOT static inline __attribute__((always_inline))
 #define WEFT_PROBE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define WEFT_PROBE_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define WEFT_PROBE_LOAD(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define WEFT_PROBE_STORE(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 
-enum weft_probe_linux { /* of both machines */
+enum weft_probe_linux { /* the same on x86-64 and aarch64 */
 			WEFT_PROBE_O_OPEN =
 				02000000 | 04000 | 0400 | 2, /* CLOEXEC, NONBLOCK, NOCTTY, RDWR */
 			WEFT_PROBE_SOCKET = 02000000 | 04000 | 1, /* CLOEXEC, NONBLOCK, STREAM */
@@ -72,7 +72,7 @@ struct weft_probe_process {
 	struct weft_ctp_header *header;         /* NULL: no engine */
 	struct weft_ctp_station *stations;      /* behind it */
 	const struct weft_coro_carry_v1 *carry; /* NULL: no libweft */
-	uint32_t is_on;                         /* either; stored last */
+	uint32_t is_on;                         /* has header or carry; stored last */
 	uint32_t is_extended;                   /* the header has weft's extensions */
 	uint32_t count;                         /* stations */
 	uint32_t dirty_shift;                   /* 32 = no dirty bitmap */
@@ -98,10 +98,10 @@ struct weft_probe_thread {
 __attribute__((weak, visibility("hidden"))) struct weft_probe_process weft_probe_process;
 __attribute__((weak, visibility("hidden"))) __thread struct weft_probe_thread weft_probe_thread;
 
-/* The calling thread's. A compiler takes the address of thread state for one that stays while a
- * function runs; a coroutine that suspends and resumes itself comes back on another thread. So it
- * is asked for anew at each call, by a function of which nothing is known: neither inlined, nor
- * found to be pure by whoever looks into it. */
+/* The calling thread's. A compiler assumes that the address of thread state stays the same while a
+ * function runs; but a coroutine may suspend in it and go on on another thread. So the address is
+ * taken anew at each call, by a function that is not inlined, and that no compiler finds to be
+ * pure. */
 static __attribute__((noinline, unused)) struct weft_probe_thread *weft_probe_here(void)
 {
 	struct weft_probe_thread *here = &weft_probe_thread;
@@ -144,7 +144,7 @@ static inline long weft_probe_call(long number, long a, long b, long c, long d, 
 
 /* ---- clock ---- */
 
-/* By another name: strict C11 does not declare it. Answered without a system call by the vDSO. */
+/* clock_gettime() by another name: strict C11 does not declare it. The vDSO answers it. */
 extern int weft_probe_clock_gettime(int clock, struct timespec *time) __asm__("clock_gettime");
 
 static inline uint64_t weft_probe_kernel_ns(void)
@@ -193,7 +193,8 @@ static inline uint64_t weft_probe_now_ns(const struct weft_probe_process *p)
 
 /* ---- the engine's socket ---- */
 
-/* The inode tells later whether the number still is our socket: programs close and reuse them. */
+/* By its inode it is later seen whether the descriptor still is our socket: programs close and
+ * reuse numbers. */
 static inline uint64_t weft_probe_inode(int fd)
 {
 	struct stat st;
@@ -225,7 +226,7 @@ static WEFT_PROBE_COLD void weft_probe_connect(struct weft_probe_process *p)
 	p->socket = (int32_t)fd;
 }
 
-/* The engine sleeps, and we are who it is that wakes it. Nothing is done about a failure. */
+/* The engine sleeps: wakes it, if no other thread does. Nothing is done about a failure. */
 static WEFT_PROBE_COLD void weft_probe_wake_engine(struct weft_probe_process *p)
 {
 	uint32_t asleep = 1;
@@ -261,7 +262,8 @@ static WEFT_PROBE_COLD void weft_probe_wipe(void)
 		WEFT_PROBE_STORE(*weft_probe_process.guard, 0);
 }
 
-/* The word's page is kept from forks by the kernel; where it cannot, atfork does what it can. */
+/* The kernel wipes the word's page in a child; one that cannot: an atfork handler does, in forks
+ * that call it. */
 static WEFT_PROBE_COLD int weft_probe_open_guard(struct weft_probe_process *p)
 {
 	long at = weft_probe_call(SYS_mmap, 0, 4096, PROT_READ | PROT_WRITE, WEFT_PROBE_PRIVATE, -1,

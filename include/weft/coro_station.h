@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file coro_station.h
- * The probe's station side (not for direct use: weft/coro.h): how stations are had and given back,
- * and how an event is written, by the protocols of weft/abi/ctp.h (dialect M).
+ * The probe's station side (not for direct use: weft/coro.h): how stations are claimed and given
+ * back, and how an event is written, by the protocols of weft/abi/ctp.h (dialect M).
  *
  * Writers: of a station, the one thread that acts on its coroutine (wake: any, by atomic steps);
  * of the stacks and of allocated_count, anybody, lock-free. What is read from the file is never
  * trusted as an index before it is compared with the count that was validated at opening.
- * If a process dies between two stores here: at most the one station is lost to all, or a slot
- * stays odd, which whoever takes the station next passes over.
+ * If a process dies between two stores here, at most one station is lost to all, or a slot stays
+ * odd, which whoever takes the station next passes over.
  */
 #ifndef WEFT_CORO_STATION_H
 #define WEFT_CORO_STATION_H
@@ -29,10 +29,10 @@ static inline uint32_t weft_probe_index(const struct weft_probe_process *p,
 	return (uint32_t)(station - p->stations);
 }
 
-/* ---- having a station ---- */
+/* ---- claiming a station ---- */
 
-/* Its page is there: not beyond the end of a file cut short, and no hole that a full disk has no
- * block for. Kernels before 5.14 do not know the question; then it is taken to be. */
+/* Can its page be written: it is not beyond the end of a file cut short, nor a hole that a full
+ * disk has no block for? Kernels before 5.14 cannot tell; then the answer is yes. */
 static WEFT_PROBE_COLD int weft_probe_is_there(const struct weft_probe_process *p,
 					       const struct weft_ctp_station *station)
 {
@@ -101,9 +101,9 @@ static inline int weft_probe_state_changes(struct weft_ctp_station *station, uin
 					   __ATOMIC_RELAXED);
 }
 
-/* A popped one. The pid comes first: an engine that finds it CREATED must not take it for one of
- * a dead process, whose it was before. What is not LISTED is somebody's, whatever the stack said.
- */
+/* Takes a popped station. The pid comes first: an engine that finds it CREATED must not take it for
+ * one of a dead process that had it before. One that is not LISTED has an owner, whatever the stack
+ * says. */
 static WEFT_PROBE_COLD int weft_probe_take(const struct weft_probe_process *p,
 					   struct weft_ctp_station *station)
 {
@@ -168,7 +168,7 @@ static WEFT_PROBE_COLD void weft_probe_push(struct weft_probe_process *p,
 
 /* ---- a station's head ---- */
 
-/* n after all that was ever written or begun there. */
+/* The n after those of all events that were ever written or begun in @station. */
 static WEFT_PROBE_COLD uint64_t weft_probe_next_event(const struct weft_ctp_station *station)
 {
 	uint64_t next = 0, seq;
@@ -349,7 +349,7 @@ WEFT_PROBE_HOT void weft_probe_count(struct weft_ctp_station *station, uint8_t w
 			 (uint8_t)(is_resume ? WEFT_CTP_RUNNING : WEFT_CTP_SUSPENDED));
 }
 
-/* The bit is looked at first: its line is everybody's. */
+/* The bit is loaded first: a store would take the cache line from all other writers. */
 static inline void weft_probe_mark_dirty(const struct weft_probe_process *p,
 					 const struct weft_ctp_station *station)
 {
@@ -360,7 +360,7 @@ static inline void weft_probe_mark_dirty(const struct weft_probe_process *p,
 		__atomic_fetch_or(word, mask, __ATOMIC_RELAXED);
 }
 
-/* After an event is written: that the engine comes to see it. */
+/* After an event is written: lets the engine know. */
 static inline void weft_probe_tell(struct weft_probe_process *p,
 				   const struct weft_ctp_station *station)
 {

@@ -18,12 +18,12 @@ extern "C" {
 
 struct weft_probe_process;
 
-/** For weft_coro_create(); may grow: `size` says how much of it the caller knows. */
+/** For weft_coro_create(), read during the call only; may grow: `size` says how much is there. */
 struct weft_coro_options {
 	size_t size;                    /**< sizeof(struct weft_coro_options) */
 	uint64_t id;                    /**< probe_id; 0 = a number that no other live one has */
 	const struct weft_coro *parent; /**< who creates it; NULL = whoever runs on this thread */
-	const void *site;               /**< code that creates it; NULL = the caller of create */
+	const void *site;               /**< code creating it; NULL = where create was called */
 	const void *stack_low;          /**< its stack, for samples; NULL = not known */
 	const void *stack_high;         /**< one past its top */
 	uint32_t language;              /**< enum weft_ctp_language; 0 = C */
@@ -31,10 +31,10 @@ struct weft_coro_options {
 };
 
 enum weft_coro_flag {
-	WEFT_CORO_DETACHED = 1 << 0, /**< begins with no context rather than its creator's */
-	/** The probe's own, not to be given: its id is a number of the probe's making. */
+	WEFT_CORO_DETACHED = 1 << 0, /**< begins without context, not with its creator's */
+	/** For the probe alone: the probe has made the coroutine's id. */
 	WEFT_CORO_NUMBERED = 1 << 30,
-	/** Likewise: the suspension that libweft is told of is its end. */
+	/** For the probe alone: libweft is now told of the coroutine's last suspension. */
 	WEFT_CORO_ENDS = 1 << 29,
 };
 
@@ -53,12 +53,12 @@ struct weft_coro {
 	uint64_t switches;                /**< events so far, traced or not */
 	const void *stack_low, *stack_high;
 	uint32_t generation; /**< of the station */
-	uint32_t owner;      /**< which process of a line of forks it belongs to */
+	uint32_t owner;      /**< the process it belongs to, as a count of forks */
 	uint32_t flags;
 	uint8_t state; /**< enum weft_ctp_state */
 	uint8_t language;
-	uint8_t holds; /**< of `bytes`: enum weft_ctp_holds; for the next event (PAYLOAD) or for
-			* each (CONTEXT) */
+	uint8_t holds; /**< enum weft_ctp_holds: what `bytes` are; a PAYLOAD goes with the next
+			* event alone, a CONTEXT with each */
 	uint8_t payload_bytes;
 	uint8_t bytes[WEFT_CTP_PAYLOAD_MAX];
 	uint32_t rsv;

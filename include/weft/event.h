@@ -50,14 +50,16 @@ extern "C" {
 #endif
 
 struct weft_event_field {
-	const char *name; /**< a Java identifier: "order" */
+	/** "order": a Java identifier; not startTime, duration, eventThread or stackTrace */
+	const char *name;
 	enum weft_event_kind kind;
 	unsigned int content;    /**< enum weft_event_content */
 	const char *label;       /**< NULL = none */
 	const char *description; /**< NULL = none */
 };
 
-/** A type, in memory that stays while it is used. What is not wanted is zeros. */
+/** A type, in memory that stays while it is used. What is not wanted is zeros. Names of types and
+ * fields are ASCII, at most 255 bytes. */
 struct weft_event_type {
 	const char *name;        /**< "shop.OrderPlaced": Java identifiers and dots */
 	const char *label;       /**< NULL = none */
@@ -73,7 +75,7 @@ struct weft_event_type {
 	/* libweft's: zeros at first */
 	const struct weft_event_row *row;
 	uint32_t number;
-	uint32_t payload_bytes; /* if all fields are numbers; else 0 */
+	uint32_t payload_bytes; /* of an event's values, if no field is a string; else 0 */
 	uint64_t rsv[2];        /* src/runtime/event/event_type.c */
 };
 
@@ -115,7 +117,7 @@ struct weft_event_value {
 struct weft_event {
 	struct weft_event_type *type; /* NULL: nothing is to be done any more */
 	uint64_t begin, end;
-	uint64_t commits; /* the thread's when it began */
+	uint64_t commits; /* of the thread, as the event began */
 	uint32_t state;   /* src/runtime/event/event.c */
 	uint32_t rsv;
 	uint64_t rsv2[2];
@@ -125,7 +127,8 @@ struct weft_event {
  * weft_event_type_enrol() - registers a type, as its first use does. Returns the row of its
  * settings, never NULL: if the type is refused (malformed, one too many, or another one of its name
  * has other fields; counter event_types_refused), a row that is off for ever. Takes a lock of the
- * process, so not in signal handlers. Equal definitions with one name are one type.
+ * process, so not in signal handlers. Equal definitions with one name are one type. A caller that
+ * cannot get the lock within a second gets a row that is off, and the next use tries again.
  */
 WEFT_API const struct weft_event_row *weft_event_type_enrol(struct weft_event_type *type);
 
@@ -166,8 +169,8 @@ WEFT_API int weft_event_should_commit_on(struct weft_event *event);
 
 /**
  * weft_event_should_commit() - to be asked before values are computed that cost much. Ends the
- * event if need be. 0: it is over, and counted by the setting that left it out; 1: commit it (its
- * throttle may still leave it out).
+ * event if need be. 0: it is over, and counted by the setting that left it out (not counted if its
+ * type is off, or nothing is recorded); 1: commit it (its throttle may still leave it out).
  */
 static inline int weft_event_should_commit(struct weft_event *event)
 {
@@ -205,7 +208,7 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 /**
  * weft_event_commit(event, values ...) - the event is over (and ends, if it has not ended); values
  * are computed unless weft_event_should_commit() says 0. 1: it is in the ring; 0: left out or lost,
- * and counted.
+ * and counted (unless its type is off, or nothing is recorded).
  */
 #define weft_event_commit(event, ...)                                                              \
 	__extension__({                                                                            \
@@ -215,7 +218,11 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 		weft_kept_;                                                                        \
 	})
 
-/** weft_event_emit(type, values ...) - an event without duration, now. As weft_event_commit(). */
+/**
+ * weft_event_emit(type, values ...) - an event without duration, now. Returns as
+ * weft_event_commit(). Without WEFT_EVENT_INSTANT it is below any threshold; a contextual one is
+ * left out by select=if-triggered, for nothing can happen in it.
+ */
 #define weft_event_emit(type, ...)                                                                 \
 	__extension__({                                                                            \
 		struct weft_event_type *weft_type_ = (type);                                       \
@@ -227,7 +234,8 @@ WEFT_API int weft_event_put_at(struct weft_event_type *type, uint64_t begin_ns, 
 /**
  * weft_event_emit_at(type, begin_ns, end_ns, values ...) - an event whose times are known:
  * CLOCK_MONOTONIC, end_ns not before begin_ns. What was committed on the thread meanwhile is not
- * known, so a contextual one is kept whatever select=if-triggered says.
+ * known, so a contextual one is kept whatever select=if-triggered says. Returns as
+ * weft_event_commit().
  */
 #define weft_event_emit_at(type, begin_ns, end_ns, ...)                                            \
 	__extension__({                                                                            \
@@ -252,8 +260,9 @@ struct weft_span {
 /**
  * weft_span_begin() - the thread works for this span from now on: weft_context_set(), and a
  * contextual event weft.TimedSpan with its own threshold, throttle and select.
- * @name: not copied before the end; NULL = none. Budget with if-triggered and nothing in it: 25 ns
- * for both. weft_span_end(): restores the ids from before; 1: the event is in the ring.
+ * @name: read by weft_span_end(), so it must stay until then; NULL = none.
+ * weft_span_end() restores the ids from before, and commits the event: 1, it is in the ring; 0, as
+ * weft_event_commit(). What both cost: docs/events.md.
  */
 WEFT_API void weft_span_begin(struct weft_span *span, const char *name, uint64_t span_id,
 			      uint64_t root_span_id);

@@ -4,22 +4,27 @@
  * Settings of event types, gathered from .jfc files, the environment and command lines.
  *
  *	struct weft_jfr_settings *s = weft_jfr_settings_new("/usr/share/weft");
+ *	const char *set = getenv("WEFT_SETTINGS");
  *	rc = weft_jfr_settings_file(s, WEFT_JFR_FROM_FILE, "profile");
- *	rc = rc ? rc : weft_jfr_settings_list(s, WEFT_JFR_FROM_ENVIRONMENT,
- *getenv("WEFT_SETTINGS")); rc = rc ? rc : weft_jfr_settings_string(s, WEFT_JFR_FROM_COMMAND_LINE,
- *						"jdk.ThreadPark#threshold=1 ms");
+ *	if (!rc)
+ *		rc = weft_jfr_settings_list(s, WEFT_JFR_FROM_ENVIRONMENT, set);
+ *	if (!rc)
+ *		rc = weft_jfr_settings_string(s, WEFT_JFR_FROM_COMMAND_LINE,
+ *					      "jdk.ThreadPark#threshold=1 ms");
  *	if (rc)
  *		complain(weft_jfr_settings_error(s));
  *	lines = weft_jfr_settings_lines(s);
  *
- * A setting is said of the event types whose names a glob matches (`*`, `?`; one without a dot
- * also matches the part of a name behind its last dot). Where several match the one of the
- * highest source counts, and of one source the one that was added last:
+ * A setting is for the event types whose names a glob matches (`*`, `?`; one without a dot
+ * also matches the part of a name behind its last dot). Where several match, the one of the
+ * highest source counts, and of one source the one that was added last; the sources, lowest first:
  *	the type's own < a .jfc file < WEFT_SETTINGS < command line < weft set
  * Settings, values, and the files' grammar: docs/settings.md.
  *
- * One list is used by one thread at a time. Functions that return int give 0 or -errno; a call that
- * fails has added nothing. Pointers to texts are the list's and valid until it is next changed.
+ * One list is used by one thread at a time; nothing here is safe in a signal handler. Functions
+ * that return int give 0 or -errno, -EINVAL for an unknown source; a call that fails has added
+ * nothing, except weft_jfr_settings_list(). What is given is copied. Pointers that are returned
+ * are the list's, and valid until it is next changed.
  */
 #ifndef WEFT_JFR_SETTINGS_H
 #define WEFT_JFR_SETTINGS_H
@@ -45,8 +50,8 @@ enum weft_jfr_source {
 struct weft_jfr_setting {
 	const char *glob, *name, *value; /* "jdk.ThreadPark", "threshold", "20 ms" */
 	enum weft_jfr_source source;
-	const char *file;  /* it was read from; NULL = none */
-	unsigned int line; /* in it, from 1; 0 = none */
+	const char *file;  /* that it was read from; NULL = none */
+	unsigned int line; /* in that file, from 1; 0 = none */
 };
 
 /**
@@ -57,7 +62,7 @@ WEFT_JFR_API struct weft_jfr_settings *weft_jfr_settings_new(const char *directo
 WEFT_JFR_API void weft_jfr_settings_free(struct weft_jfr_settings *s); /* takes NULL */
 
 /**
- * weft_jfr_settings_file() - all settings of a .jfc file. @path: a file's, or the name of a
+ * weft_jfr_settings_file() - adds all settings of a .jfc file. @path: a file's, or the name of a
  * profile: `default`, `profile` or another NAME without `/` for which DIRECTORY/NAME.jfc is there.
  * -errno of opening and reading it; -EFBIG over 1 MiB; -EBADMSG: it is no .jfc (version 2);
  * -ENOTSUP: built without expat; -ENOMEM.
@@ -65,22 +70,22 @@ WEFT_JFR_API void weft_jfr_settings_free(struct weft_jfr_settings *s); /* takes 
 WEFT_JFR_API int weft_jfr_settings_file(struct weft_jfr_settings *s, enum weft_jfr_source source,
 					const char *path);
 
-/** weft_jfr_settings_jfc() - the same of a .jfc in memory. @name: for messages. */
+/** weft_jfr_settings_jfc() - the same for a .jfc in memory. @name: for messages. */
 WEFT_JFR_API int weft_jfr_settings_jfc(struct weft_jfr_settings *s, enum weft_jfr_source source,
 				       const char *name, const void *text, size_t bytes);
 
 /**
- * weft_jfr_settings_string() - "GLOB#SETTING=VALUE[,GLOB#SETTING=VALUE]...". A comma whose next
- * word is no GLOB#SETTING= belongs to the value. -EINVAL: it is no such text, or, from
- * WEFT_JFR_FROM_SET, an unknown setting or a value that is wrong (but for select); -ENOMEM.
+ * weft_jfr_settings_string() - adds "GLOB#SETTING=VALUE[,GLOB#SETTING=VALUE]...". A comma that no
+ * GLOB#SETTING= follows belongs to the value. -EINVAL: it is no such text, or, from
+ * WEFT_JFR_FROM_SET, an unknown setting or a wrong value (of any setting but select); -ENOMEM.
  */
 WEFT_JFR_API int weft_jfr_settings_string(struct weft_jfr_settings *s, enum weft_jfr_source source,
 					  const char *text);
 
 /**
- * weft_jfr_settings_list() - "[FILE|NAME,]...[GLOB#SETTING=VALUE,]...": what WEFT_SETTINGS holds;
- * files first. NULL and "" add nothing. Errors of both of the above; what comes before the
- * element that is wrong may have been added.
+ * weft_jfr_settings_list() - adds "[FILE|NAME,]...[GLOB#SETTING=VALUE,]...", as WEFT_SETTINGS has
+ * it: files first. NULL and "" add nothing. Errors as weft_jfr_settings_file() and
+ * weft_jfr_settings_string(), and -ENAMETOOLONG; files before the wrong element stay added.
  */
 WEFT_JFR_API int weft_jfr_settings_list(struct weft_jfr_settings *s, enum weft_jfr_source source,
 					const char *text);
@@ -88,14 +93,14 @@ WEFT_JFR_API int weft_jfr_settings_list(struct weft_jfr_settings *s, enum weft_j
 /** Why the last call failed: "my.jfc:12: mismatched tag"; "" when it did not. */
 WEFT_JFR_API const char *weft_jfr_settings_error(const struct weft_jfr_settings *s);
 
-/** All settings in order: a later one counts before an earlier one. Unknown ones too. */
+/** All settings, weakest first, unknown ones too. Their number; 0 and *@out NULL: no memory. */
 WEFT_JFR_API size_t weft_jfr_settings_all(struct weft_jfr_settings *s,
 					  const struct weft_jfr_setting **out);
 
 /**
  * weft_jfr_settings_lines() - the same as lines "GLOB#SETTING=VALUE\n", ended by NUL, without
- * settings that are not known here and values that are wrong; but a wrong `select` is there as it
- * was written, for it acts as `all`. NULL: -ENOMEM in errno.
+ * unknown settings and wrong values; but a wrong `select` is there as it was written, for it acts
+ * as `all`. NULL with errno ENOMEM.
  */
 WEFT_JFR_API const char *weft_jfr_settings_lines(struct weft_jfr_settings *s);
 
@@ -104,7 +109,10 @@ enum weft_jfr_settings_trouble {
 	WEFT_JFR_SETTING_WRONG,   /* a value that it cannot have: not in the lines, unless select */
 };
 
-/** weft_jfr_settings_check() - tells what is amiss that was not told before. Their number. */
+/**
+ * weft_jfr_settings_check() - calls @tell for every setting with a trouble of which no earlier call
+ * has told. Returns how many it told. @setting is valid during the call.
+ */
 WEFT_JFR_API size_t weft_jfr_settings_check(struct weft_jfr_settings *s,
 					    void (*tell)(enum weft_jfr_settings_trouble trouble,
 							 const struct weft_jfr_setting *setting,

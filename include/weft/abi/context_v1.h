@@ -23,11 +23,12 @@
  *   1. load checksum; 0: no context, or a write was interrupted
  *   2. load the ids; the context is valid only if their checksum equals the loaded one.
  * Reader on another core: the same with an acquire load in step 1, and afterwards
- *   3. acquire fence; load checksum again; equal, else begin anew (at most three times).
+ *   3. acquire fence; load checksum again; if it has changed, begin anew (three tries at most).
  *
  * Validity: multiplication by an odd number is a bijection of 64-bit values, and so is the
  * swap of halves. A record that mixes the old span with the new root (or the other way
- * round) therefore never has a matching checksum, except through the one alias 0 -> ~0.
+ * round) therefore never has a matching checksum, with one exception: a sum of 0 is stored as ~0,
+ * so that pairs of ids with these two sums look alike.
  *
  * Only the owning thread stores here; anybody may load.
  */

@@ -4,8 +4,8 @@
  * The counters of a session: one list, from which the enum, the names in every output
  * and the documentation come. Numbers are part of the session layout: append only.
  *
- * A thread that has a slot counts there (one writer, plain stores); what happens without
- * a slot is counted in the session header (atomic adds). A reader sums both.
+ * A thread that has a slot counts in its slot (one writer, plain stores); what happens
+ * without a slot is counted in the session header (atomic adds). A reader sums both.
  *
  * X(NUMBER, NAME, name in outputs, kind, what it counts)
  *   kind: BOOK  a side of the identity attempted = delivered + lost + pending

@@ -3,11 +3,11 @@
  * @file ctp.h
  * cTP, the coroTracer protocol, version 1, with weft's extensions: one file in shared memory
  * between any number of traced processes (probes) and one engine. Host endian, 64-bit.
- * Source: the cTP specification (docs/cTP.md of coroTracer); what follows is weft's wherever
- * [X] stands. The extensions lie in bytes that other probes and engines neither write nor read.
+ * Source: the cTP specification (docs/cTP.md of coroTracer). [X] marks weft's extensions, which
+ * lie in bytes that other probes and engines neither write nor read.
  *
  *   0                header, 1024 bytes
- *   1024 (N + 1)     station N: 64 bytes of head, 8 slots (epochs) of 64 bytes, 448 bytes [X]
+ *   1024 (i + 1)     station i: 64 bytes of head, 8 slots (epochs) of 64 bytes, 448 bytes [X]
  *
  * A coroutine has a station from its birth to its death; each switch is an event in the next of
  * its eight slots. The file is made by the engine (or by whoever wants one), is not shortened
@@ -16,52 +16,54 @@
  * Three dialects of writing a slot
  *   S  (station.dialect 0)  event n >= 0 of the station in slot n % 8; seq counts that slot's
  *      laps: +1 (odd) before the payload, +1 (even) after it
- *   D  (station.dialect 0)  seq = 1, 2, 3 ... for the station; slot seq % 8; seq stored last
+ *   D  (station.dialect 0)  seq = 1, 2, 3 ... numbers the station's events; the event lies in slot
+ *      seq % 8; seq is stored last
  *   M  (station.dialect 1)  [X] event n in slot n % 8; seq is 2n + 1 while it is written, then
  *      2n + 2: gap-free, unique and even, so that a reader of S reads it too
  *
  * Writer's protocol of an event, dialect M. One writer at a time: the thread that runs the
- * coroutine (a handover between threads orders them).
+ * coroutine (whoever hands it to another thread orders what the two do).
  *   seq = 2n + 1 (relaxed); release fence; payload (relaxed); seq = 2n + 2 (release); then the
  *   dirty bit, if it is not set already.
  *   Dying in between leaves the slot odd: "died in mid-write". n is never set back, so a station
  *   that is used again goes on at the next n, and an odd slot is passed over: its event counts
  *   as lost.
  * Reader's protocol
- *   s1 = seq (acquire); odd: busy; copy (relaxed); acquire fence; s2 = seq (relaxed); s1 != s2:
- *   again later. D has no busy mark: s1 counts only while the slot of s1 + 7 shows less than
- *   s1 + 7. A byte is only what it is read as: everything is checked against the file's size.
+ *   s1 = seq (acquire); if odd, it is being written; copy (relaxed); acquire fence; s2 = seq
+ *   (relaxed); if s1 != s2, try again later. D has no mark of being written: a copy of event s1 is
+ *   good only while the slot of event s1 + 7, the last before s1's slot is used again, shows less
+ *   than s1 + 7. Nothing that is read is trusted: every index is checked against the file's size.
  *
- * Identity [X]: (pid, station, generation). generation is a lock of its own: odd while the
+ * Identity of a coroutine [X]: (pid, station, generation). generation is a seqlock: odd while the
  *   station's head is made new, then even; it never goes back. Events n >= first_event are this
- *   generation's, what lies before was the last one's.
+ *   generation's; those before it belong to coroutines that had the station earlier.
  *   Writer: generation odd (relaxed); release fence; the head; generation even (release).
- *   Reader: generation (acquire); head; slots; acquire fence; generation again.
+ *   Reader: generation (acquire); head; slots; acquire fence; generation again: the same, and even.
  *
- * Stations are had: fresh, by compare-and-swap on allocated_count below max_stations (it never
- *   passes it, and never wraps), or again, from two stacks of dead ones [X]. One takes, the other
- *   gives: who dies is pushed on the stack that nobody pops from, and when the other is empty the
- *   two change places, so that a station rests as long as it can. recycle_turn says which gives.
- *   Heads carry a tag against ABA. Who has a station: compare-and-swap of its state, DEAD ->
- *   LISTED by whoever pushes it, LISTED -> CREATED by whoever popped it and has stored its own pid
- *   there before (so that state, then pid tells an engine whose it is). A process that is killed
- *   between pop and that swap (or between swap and push) loses one station to all.
- *   A station whose process died is DEAD once the engine has said so (state by compare-and-swap,
- *   is_dead, then the push).
+ * Claiming a station: a fresh one, by compare-and-swap on allocated_count below max_stations (so it
+ *   never passes that, and never wraps); or one whose coroutine is dead, from two stacks [X].
+ *   recycle_turn says which stack is popped from; dead stations are pushed on the other one. When
+ *   the first is empty, the two change places: so a station rests as long as it can.
+ *   The heads of the stacks carry a tag against ABA. Compare-and-swap of its state decides whose a
+ *   station is: DEAD -> LISTED by whoever pushes it, LISTED -> CREATED by whoever popped it, after
+ *   storing its own pid there (an engine that reads state, then pid, knows the owner). If a process
+ *   is killed between pop and swap, or between swap and push, that one station is lost to all.
+ *   The engine frees the stations of a process that died: state DEAD by compare-and-swap, is_dead,
+ *   then the push.
  *
- * Loss: written = n + 1 of the newest event; per station, at any time,
- *   written = harvested + lost + pending. For S: sum of seq / 2 over the slots. For D: the
- *   largest seq less the first, + 1.
+ * Loss: per station, at any time, written = harvested + lost + pending. written is n + 1 of the
+ *   newest event; in S the sum of seq / 2 over the slots; in D the largest seq, minus the first
+ *   one, plus 1.
  *
- * Sleep and wake: the engine that is about to sleep sets tracer_sleeping to 1, fences, looks once
- *   more, and reads its sockets. A probe that has written and then finds 1 takes it to 0 by
- *   compare-and-swap; the winner alone sends a byte. With WEFT_CTP_TIMER in features the engine
- *   comes by itself: probes that know the bit send nothing and never fence.
+ * Sleep and wake: an engine that is about to sleep sets tracer_sleeping to 1, fences, looks once
+ *   more, and reads its sockets. A probe that has written an event, fences and then finds 1 takes
+ *   it to 0 by compare-and-swap; the winner alone sends a byte. With WEFT_CTP_TIMER in features the
+ *   engine looks by itself: probes that know the bit send nothing and never fence.
  *
  * Time: CLOCK_MONOTONIC in nanoseconds. While the engine lives and the kernel keeps time by the
  *   TSC, `anchor` says how to make it from the TSC: ns = base_ns + ((tsc - base_tsc) * mult >> 32),
- *   as long as tsc - base_tsc < valid_ticks (written as 0 when the clock changes). It is a
- *   seqlock of the engine: odd, fence, fields, even.
+ *   as long as tsc - base_tsc < valid_ticks (written as 0 when the clock changes). Its seq is a
+ *   seqlock that the engine writes: odd, release fence, fields, even (release).
  */
 #ifndef WEFT_ABI_CTP_H
 #define WEFT_ABI_CTP_H
@@ -79,11 +81,11 @@ extern "C" {
 #define WEFT_CTP_STATION_BYTES 1024
 #define WEFT_CTP_SLOTS 8
 #define WEFT_CTP_PAYLOAD_MAX 28 /* bytes of the program's own per event */
-#define WEFT_CTP_BUCKETS 32     /* of a histogram */
+#define WEFT_CTP_BUCKETS 32     /* in a histogram */
 #define WEFT_CTP_DIRTY_WORDS 94
 #define WEFT_CTP_DIRTY_BITS (WEFT_CTP_DIRTY_WORDS * 64)
-#define WEFT_CTP_DIRTY_SHIFT_LEAST 6 /* a bit is at least 64 stations */
-/** Stations that may lie dead before one is used again although there are fresh ones. */
+#define WEFT_CTP_DIRTY_SHIFT_LEAST 6 /* a bit stands for 64 stations or more */
+/** From so many dead stations on, one of these is used again before a fresh one. */
 #define WEFT_CTP_RECYCLE_EARLY 1024
 
 /** How large a file for @n stations is. */
@@ -92,7 +94,7 @@ extern "C" {
 
 /** header.features: what the engine does. Probes ignore bits they do not know. */
 enum weft_ctp_feature {
-	WEFT_CTP_TIMER = 1 << 0,   /* comes by itself: no byte is needed to wake it */
+	WEFT_CTP_TIMER = 1 << 0,   /* looks by itself: no byte is needed to wake it */
 	WEFT_CTP_RECYCLE = 1 << 1, /* stations may be used again */
 	WEFT_CTP_DIRTY = 1 << 2,   /* reads the dirty bitmap */
 	WEFT_CTP_ANCHOR = 1 << 3,  /* keeps `anchor` up to date */
@@ -111,7 +113,7 @@ enum weft_ctp_state {
 	WEFT_CTP_SUSPENDED = 3,
 	WEFT_CTP_READY = 4, /* suspended, and woken since */
 	WEFT_CTP_DEAD = 5,
-	WEFT_CTP_LISTED = 6, /* dead, and somebody's to push, on a stack, or somebody's popped */
+	WEFT_CTP_LISTED = 6, /* dead: about to be pushed, on a stack, or just popped */
 };
 
 /** station.language */
@@ -124,25 +126,25 @@ enum weft_ctp_language {
 
 /** epoch.kind */
 enum weft_ctp_kind {
-	WEFT_CTP_KIND_UNKNOWN = 0, /* another's probe */
+	WEFT_CTP_KIND_UNKNOWN = 0, /* not told: the probe is not weft's */
 	WEFT_CTP_KIND_RESUME = 1,
 	WEFT_CTP_KIND_SUSPEND = 2,
 };
 
 /** epoch.holds: what the 28 bytes of an event are. */
 enum weft_ctp_holds {
-	WEFT_CTP_HOLDS_UNKNOWN = 0, /* nothing of ours: passed through as it is */
+	WEFT_CTP_HOLDS_UNKNOWN = 0, /* not told: passed through as it is */
 	WEFT_CTP_HOLDS_CONTEXT = 1, /* struct weft_ctp_context_prefix */
-	WEFT_CTP_HOLDS_PAYLOAD = 2, /* the program's own, payload_bytes of them */
+	WEFT_CTP_HOLDS_PAYLOAD = 2, /* payload_bytes bytes of the program's own */
 };
 
 /** The first 28 bytes of an OpenTelemetry thread context record (OTEP 4947). */
 struct weft_ctp_context_prefix {
 	uint8_t trace_id[16]; /* 0x00 W3C byte order */
-	uint8_t span_id[8];   /* 0x10 W3C byte order; native is big endian of the same number */
-	uint8_t valid;        /* 0x18 1 */
+	uint8_t span_id[8];   /* 0x10 most significant byte first */
+	uint8_t valid;        /* 0x18 always 1 */
 	uint8_t trace_flags;  /* 0x19 */
-	uint16_t attrs_bytes; /* 0x1A 0 here */
+	uint16_t attrs_bytes; /* 0x1A always 0 */
 };
 
 /** A slot: one event. */
@@ -158,18 +160,19 @@ struct weft_ctp_epoch {
 	uint8_t is_active;                      /* 0x3F 1 = resumed, 0 = suspended */
 };
 
-/** [X] The context of a coroutine, as of its last suspension. Seqlock of its writer: `seq`. */
+/** [X] A coroutine's context at its last suspension. Written under the seqlock `seq`. */
 struct weft_ctp_context {
 	struct weft_ctp_context_prefix prefix; /* 0x00 */
 	uint32_t seq;                          /* 0x1C odd while it is written; 0 = never was */
 	uint64_t root_span_id;                 /* 0x20 native number */
-	uint16_t label_bytes;                  /* 0x28 of `labels` in use */
-	uint16_t left_out;                     /* 0x2A labels without room */
-	/** 0x2C Each: key bytes u8, value bytes u8, key, value. UTF-8, not NUL-terminated. */
+	uint16_t label_bytes;                  /* 0x28 bytes of `labels` in use */
+	uint16_t left_out;                     /* 0x2A how many labels found no room */
+	/** 0x2C Each: u8 length of key, u8 length of value, key, value. UTF-8, no NUL. */
 	uint8_t labels[84];
 };
 
-/** [X] Totals that survive loss. Writer: the coroutine's, relaxed; wakes: anybody, atomic add. */
+/** [X] Totals, of lost events too. Writer: whoever writes the coroutine's events, by relaxed
+ * stores; of `wakes` any thread, by atomic adds. */
 struct weft_ctp_totals {
 	uint64_t resumes;     /* 0x00 events of this generation */
 	uint64_t suspends;    /* 0x08 */
@@ -199,8 +202,8 @@ struct weft_ctp_station {
 	uint64_t last_wake_ns; /* 0x038 [X] 0 = never woken */
 	struct weft_ctp_epoch slots[WEFT_CTP_SLOTS]; /* 0x040 */
 	struct weft_ctp_totals totals;               /* 0x240 [X] */
-	/** [X] Bucket b counts times of 2^(b+5) .. 2^(b+6) ns; the first also less, the last more.
-	 */
+	/** [X] Bucket b counts times from 2^(b+5) to 2^(b+6) ns; the first one also shorter times,
+	 * the last one also longer ones. */
 	uint32_t run_histogram[WEFT_CTP_BUCKETS];  /* 0x280 */
 	uint32_t wait_histogram[WEFT_CTP_BUCKETS]; /* 0x300 */
 	struct weft_ctp_context context;           /* 0x380 [X] */
@@ -221,26 +224,26 @@ struct weft_ctp_anchor {
 struct weft_ctp_header {
 	uint64_t magic;           /* 0x000 [M] */
 	uint32_t version;         /* 0x008 [M] 1 */
-	uint32_t max_stations;    /* 0x00C [M] */
-	uint32_t allocated_count; /* 0x010 [P] stations ever had; others may add past the maximum */
+	uint32_t max_stations;    /* 0x00C [M] N */
+	uint32_t allocated_count; /* 0x010 [P] claimed so far; others' probes may add past N */
 	uint32_t tracer_sleeping; /* 0x014 [E,P] */
 
 	uint32_t extension;    /* 0x018 [M] WEFT_CTP_EXTENSION; else nothing below counts */
 	uint32_t features;     /* 0x01C [E] enum weft_ctp_feature bits */
-	uint64_t engine_epoch; /* 0x020 [E] random, another one for each engine; 0 = none here */
+	uint64_t engine_epoch; /* 0x020 [E] random, another one for each engine; 0 = no engine */
 	int32_t engine_pid;    /* 0x028 [E] */
 	int32_t clock_id;      /* 0x02C [M] CLOCK_MONOTONIC = 1 */
-	uint64_t mono_ns;      /* 0x030 [E] clocks, read together */
+	uint64_t mono_ns;      /* 0x030 [E] CLOCK_MONOTONIC; this and the next two: read together */
 	uint64_t real_ns;      /* 0x038 [E] CLOCK_REALTIME */
 	uint64_t boot_ns;      /* 0x040 [E] CLOCK_BOOTTIME */
 	uint64_t refused;      /* 0x048 [P] coroutines that found no station */
 	uint64_t wakes_sent;   /* 0x050 [P] */
-	uint64_t harvested_ns; /* 0x058 [E] of its last harvest */
+	uint64_t harvested_ns; /* 0x058 [E] CLOCK_MONOTONIC of its last harvest */
 	uint32_t dirty_shift;  /* 0x060 [M] a dirty bit is 1 << dirty_shift stations */
 	uint32_t rsv0;         /* 0x064 */
 	uint64_t rsv1[3];      /* 0x068 */
 
-	/** Stacks of dead stations: tag << 32 | 1 + station; 0 below = empty. */
+	/** Stacks of dead stations: tag << 32 | 1 + station; low half 0 = empty. */
 	uint64_t recycle[2];    /* 0x080 [P,E] */
 	uint32_t recycle_turn;  /* 0x090 [P,E] lowest bit: the stack that is popped from */
 	uint32_t recycle_count; /* 0x094 [P,E] about how many lie on both */

@@ -8,8 +8,8 @@
  *   custom_labels_abi_version    u32 in .dynsym, value 1
  *   custom_labels_current_set    thread-local pointer in .dynsym -> set; NULL = no labels
  *
- * Both in the main executable, or in a libcustomlabels*.so that is loaded at start and has a
- * TLS descriptor for the second (libcustomlabels-weft.so).
+ * Readers look for both in the main executable, and in a libcustomlabels*.so that is loaded at
+ * start and has a TLS descriptor for the second. Weft's is libcustomlabels-weft.so.
  *
  * The block (its offsets for WEFT_CUSTOM_LABELS_DEFAULT labels, 4184 bytes)
  *
@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 #define WEFT_CUSTOM_LABELS_VERSION 1
-#define WEFT_CUSTOM_LABELS_DEFAULT 10 /* labels: only so many give exactly the block above */
+#define WEFT_CUSTOM_LABELS_DEFAULT 10 /* labels per thread, without WEFT_LABELS_MAX */
 #define WEFT_CUSTOM_LABELS_LEAST 3
 #define WEFT_CUSTOM_LABELS_MOST 32
 #define WEFT_CUSTOM_LABELS_RESERVED 2 /* label 0: span, 1: root span */
@@ -63,7 +63,7 @@ struct weft_custom_labels_set {
 	uint64_t capacity;                        /* 0x10 readers pass it over */
 };
 
-/** Of a block for @max labels: where things are, from its start. */
+/** Offsets from the start of a block that has room for @max labels; @n: 0 .. @max - 1. */
 #define WEFT_CUSTOM_LABELS_LABEL_AT(n) (24 + 32 * (uint64_t)(n))
 #define WEFT_CUSTOM_LABELS_KEY_AT(n, max)                                                          \
 	(WEFT_CUSTOM_LABELS_LABEL_AT(max) +                                                        \

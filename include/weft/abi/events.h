@@ -9,27 +9,28 @@
  *   0          WEFT_EVENT_TYPES_MAX rows of WEFT_EVENT_ROW_BYTES (struct weft_event_row)
  *   text       struct weft_event_text, then its bytes, up to the area's end
  *
- * Rows: row n is the settings, as they apply now, of the type whose number is n. Rows below
- *   WEFT_EVENT_ROW_FIRST are of what weft takes itself. Who stores: of a program's type, the
- *   thread that enrols it until the log's head has passed its definition; from then on the
- *   collector alone, which writes the row anew when it reads the definition (what was set, or a
- *   recording that began, in between reaches the row so). Of the others the collector. `used` is
- *   the process's (any thread, atomically). A row whose flags have not WEFT_EVENT_ON is off; all
- *   are while nothing is recorded. Rows of weft's own are off only with WEFT_EVENT_SET and
- *   without WEFT_EVENT_ON: zeros are nobody's word. Each field is stored by itself (relaxed,
- *   flags last with release): an event that is committed while its row changes meets the old,
- *   the new, or some of both.
+ * Rows: row n holds the settings now in force of the type whose number is n. Rows below
+ *   WEFT_EVENT_ROW_FIRST are for what weft takes itself.
+ *   Who stores: a program's type has its row written by the thread that enrols (registers) it,
+ *   until the log's head has passed its definition; from then on by the collector alone, which
+ *   writes the row anew when it reads the definition (so what changed meanwhile gets there, too).
+ *   The rows of weft's own are the collector's. `used` is written by any thread of the process,
+ *   atomically. Both sides fill a row by src/base/event_row.h.
+ *   A type is off if its row has no WEFT_EVENT_ON; all are while nothing is recorded. A row of
+ *   weft's own is off only if it has WEFT_EVENT_SET and no WEFT_EVENT_ON: all zeros mean that
+ *   nobody has written it. Each field is stored by itself (relaxed; flags last, with release): an
+ *   event that is committed while its row changes meets the old settings, the new, or some of both.
  *   A process maps the rows at one place for its whole life (a forked child too: the next
- *   session's rows appear there), so a type keeps a plain pointer to its row. What puts a type's
- *   settings into a row: src/base/event_row.h, in the runtime and in the collector.
+ *   session's rows appear there), so a type keeps a plain pointer to its row.
  *
  * Text: what was set for events, as lines "GLOB#SETTING=VALUE\n"; of several that apply the last
- *   counts. Written by the collector: seq odd, bytes, seq even. A type that is enrolled takes
- *   from it what is meant for it, over its own defaults, so that its very first event obeys.
+ *   counts. Written by the collector: seq odd, bytes, seq even; a reader that finds seq odd, or
+ *   changed at its end, reads again. A type that is enrolled takes from it what is meant for it,
+ *   over its own defaults, so that its very first event obeys.
  *
  * Type: a record of type WEFT_LOG_EVENT_TYPE in the dictionary log, its id the type's number; data:
  *   struct weft_event_type_head, then field_count times struct weft_event_type_field, then
- *   texts. A text is given by its place in the texts; 0 = none (the first byte is a NUL). Each
+ *   texts. A text is given by its offset in the texts; 0 = none (the first byte is a NUL). Each
  *   ends with NUL. Numbers are given in order from WEFT_EVENT_ROW_FIRST and never again.
  *
  * Event: struct weft_event_record, then the values in order of fields, then, by flags in this
@@ -60,10 +61,10 @@ extern "C" {
 #define WEFT_EVENT_TEXT_BYTES (64 * 1024)
 #define WEFT_EVENT_AREA_BYTES (WEFT_EVENT_ROWS_BYTES + WEFT_EVENT_TEXT_BYTES)
 #define WEFT_EVENT_FIELDS_MAX 64
-#define WEFT_EVENT_STRING_MAX 4096 /**< longer ones are cut at a character, and counted */
+#define WEFT_EVENT_STRING_MAX 4096 /**< bytes; longer ones are cut (WEFT_EVENT_CUT_STRING) */
 #define WEFT_EVENT_NULL UINT32_MAX
 
-/** Rows of what is not a program's type. */
+/** Rows that belong to no type of a program. */
 enum weft_event_row_number {
 	WEFT_EVENT_ROW_CPU = 1,  /* samples of the CPU timer: enabled and select */
 	WEFT_EVENT_ROW_WALL = 2, /* wall-clock samples: the collector's own */
@@ -77,7 +78,7 @@ enum weft_event_row_flag {
 	WEFT_EVENT_IF_TRIGGERED = 1 << 3,
 	WEFT_EVENT_THROTTLED = 1 << 4,
 	WEFT_EVENT_SET =
-		1 << 5, /* of rows below WEFT_EVENT_ROW_FIRST: the flags are the collector's */
+		1 << 5, /* in rows below WEFT_EVENT_ROW_FIRST: the collector wrote the flags */
 };
 
 struct weft_event_row {
@@ -88,7 +89,7 @@ struct weft_event_row {
 	uint64_t throttle_count;  /* 0x18 events per window, of all threads of the process */
 	uint64_t throttle_window; /* 0x20 ns; 0 = not throttled */
 	uint64_t rsv2[3];         /* 0x28 */
-	uint64_t used;            /* 0x40 low 32 bits of the window's number << 32 | events in it */
+	uint64_t used;            /* 0x40 low half of the window's number << 32 | events in it */
 	uint64_t rsv3[7];         /* 0x48 */
 };
 
@@ -114,9 +115,9 @@ enum weft_event_kind {
 	WEFT_EVENT_ID = 12,            /* a span id: 16 hexadecimal digits in the file; 0 = none */
 };
 
-/** What a field's number means: annotations of JFR. Bits. */
+/** What a field's number means: bits, each an annotation of JFR. */
 enum weft_event_content {
-	WEFT_EVENT_CONTEXTUAL_FIELD = 1 << 0, /* @Contextual; of a contextual type all are */
+	WEFT_EVENT_CONTEXTUAL_FIELD = 1 << 0, /* @Contextual; a contextual type's fields all are */
 	WEFT_EVENT_UNSIGNED = 1 << 1,
 	WEFT_EVENT_BYTES = 1 << 2,        /* @DataAmount("BYTES") */
 	WEFT_EVENT_BITS = 1 << 3,         /* @DataAmount("BITS") */
@@ -145,7 +146,7 @@ struct weft_event_type_head {
 	uint32_t flags;       /* 0x04 enum weft_event_type_flag */
 	uint32_t field_count; /* 0x08 */
 	uint32_t text_bytes;  /* 0x0C */
-	uint32_t name;        /* 0x10 places in the texts */
+	uint32_t name;        /* 0x10 this and all below: a text's offset */
 	uint32_t label;       /* 0x14 */
 	uint32_t description; /* 0x18 */
 	uint32_t category;    /* 0x1C "Application|Orders": its parts, outermost first */
@@ -156,7 +157,7 @@ struct weft_event_type_head {
 };
 
 struct weft_event_type_field {
-	uint32_t name;        /* 0x00 places in the texts */
+	uint32_t name;        /* 0x00 this and the next two: a text's offset */
 	uint32_t label;       /* 0x04 */
 	uint32_t description; /* 0x08 */
 	uint16_t kind;        /* 0x0C enum weft_event_kind */
@@ -169,31 +170,31 @@ struct weft_event_type_field {
 enum weft_event_record_flag {
 	WEFT_EVENT_HAS_CONTEXT = 1 << 0,
 	WEFT_EVENT_HAS_STACK = 1 << 1,
-	WEFT_EVENT_IN_TSC = 1 << 2, /* begin and end are the TSC's; else CLOCK_MONOTONIC ns */
-	WEFT_EVENT_CUT_STRING = 1 << 3,
-	WEFT_EVENT_NO_STACK = 1 << 4, /* it should have one, and could not (no room, no bounds) */
+	WEFT_EVENT_IN_TSC = 1 << 2,     /* begin and end are the TSC's; else CLOCK_MONOTONIC ns */
+	WEFT_EVENT_CUT_STRING = 1 << 3, /* a string was longer than WEFT_EVENT_STRING_MAX */
+	WEFT_EVENT_NO_STACK = 1 << 4,   /* one was wanted and could not be had (room, bounds) */
 };
 
 struct weft_event_record {
 	struct weft_record record; /* 0x00 rsv: number of the type */
-	uint64_t begin;            /* 0x10 of an instant event equal to end */
+	uint64_t begin;            /* 0x10 equal to end in an instant event */
 	uint64_t end;              /* 0x18 */
 };
 
-/** The ids that were set on the thread (weft_context_set) as it was committed. */
+/** The thread's context (weft/context.h) as the event was committed. */
 struct weft_event_context {
 	uint64_t span_id;                    /* 0x00 */
 	uint64_t root_span_id;               /* 0x08 */
 	uint8_t trace_id[16];                /* 0x10 */
 	uint32_t trace_flags;                /* 0x20 */
-	uint32_t label_bytes;                /* 0x24 of the labels behind; 0 = none */
-	uint64_t coroutine;                  /* 0x28 that ran; 0 = none */
+	uint32_t label_bytes;                /* 0x24 of the labels that follow; 0 = none */
+	uint64_t coroutine;                  /* 0x28 id of the one that ran; 0 = none */
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS]; /* 0x30 */
 };
-/** Of labels in an event at most; what finds no room is left out, in order, and counted. */
+/** Most bytes of labels in an event. Labels without room are left out, in order, and counted. */
 #define WEFT_EVENT_LABELS_BYTES 512
 
-/** As the fields of a sample by these names say; registers, copy or pcs follow. */
+/** Fields as those of the same name in a sample; registers and copy, or pcs, follow. */
 struct weft_event_stack {
 	uint8_t stack;           /* 0x00 enum weft_sample_stack */
 	uint8_t end;             /* 0x01 enum weft_stack_end */

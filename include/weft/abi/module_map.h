@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file module_map.h
- * What the profiling handler walks by: the modules of the process, and their unwind tables.
+ * What the profiling handler walks stacks by: the process's modules, and their unwind tables.
  *
  * The table memfd. One for a collector, handed to every target with the session. Sparse,
  * WEFT_TABLES_BYTES or less, sealed GROW | SHRINK | FUTURE_WRITE | SEAL: only the mapping
@@ -20,16 +20,18 @@
  *
  *   Collector: number = 0; fence(release); entries, count; number = N (release);
  *     header.map_number = N; header.map_current = offset (release). N grows with each snapshot
- *     of a session and is never 0 in its lowest 12 bits: a place that was used again may show
- *     an address there, of which these are 0. It writes round and round its area: the place of
- *     a snapshot is used again only when all others in the area are newer.
- *   Handler: map_current (acquire; 0 = no map yet), number (acquire; refused when it cannot
- *     be one), walks by the entries
- *     (relaxed loads), fence(acquire), number again. Another number, or 0: the walk is thrown
- *     away. So it is when header.modules_epoch is not the snapshot's. An entry that is torn
- * meanwhile mixes addresses and offsets that were all published once: it can mislead that walk and
- * nothing else, for every table offset is one word and good, and every read of the stack is bounded
- * by the stack. Either side may die anywhere: a handler reads on in what was published last.
+ *     of a session, and its lowest 12 bits are never all 0: those of a page's address are, which
+ *     may stand in that place once it is used again. The area is used round and round: the place
+ *     of a snapshot is written over only when all others in the area are newer.
+ *   Handler: reads map_current (acquire; 0 = no map yet) and number (acquire; refused if its
+ *     lowest 12 bits are 0), walks by the entries (relaxed loads), fence(acquire), reads number
+ *     again. If it has changed, or header.modules_epoch is not the snapshot's epoch, the walk is
+ *     thrown away.
+ *
+ * An entry that is overwritten during a walk mixes addresses and offsets that were all published
+ * once: it can mislead that walk and nothing else, for every table offset is one word and good, and
+ * every read of the stack is bounded by the stack. Either side may die anywhere: a handler goes on
+ * with what was published last.
  */
 #ifndef WEFT_ABI_MODULE_MAP_H
 #define WEFT_ABI_MODULE_MAP_H
@@ -45,7 +47,7 @@ extern "C" {
 #define WEFT_TABLES_FIRST 4096
 #define WEFT_TABLE_ALIGN 64
 
-/** weft_map_module.table: what is no offset. */
+/** Values of weft_map_module.table that are no offset. */
 #define WEFT_TABLE_NONE 0    /* no unwind data (JIT code): frame pointers */
 #define WEFT_TABLE_PENDING 1 /* not built yet: copy the stack */
 
@@ -55,8 +57,8 @@ struct weft_map_module {
 	uint64_t bias;       /* 0x10 mapped address - address in the file */
 	uint64_t table;      /* 0x18 offset in the table memfd, or WEFT_TABLE_* */
 	/**
-	 * What the loader must say of a pc in here, if it can be asked (_dl_find_object). For an
-	 * object with gaps between its segments it says where the segment begins.
+	 * What the loader must say of a pc in this mapping, if libc has _dl_find_object() to ask
+	 * it. For an object with gaps between its segments it says where the segment begins.
 	 */
 	uint64_t object_start; /* 0x20 lowest mapped address of the object; 0 = not to be asked */
 	uint64_t object_eh;    /* 0x28 address of its .eh_frame_hdr; 0 = none */
@@ -65,13 +67,13 @@ struct weft_map_module {
 struct weft_map_snapshot {
 	uint32_t number; /* 0x00 0 = being written */
 	uint32_t count;  /* 0x04 <= WEFT_MAP_MODULES_MAX */
-	/** Bits 32..63 of header.modules_epoch before the collector looked at the mappings; while
-	 * the header has another word, something was or is being unloaded: the map is stale. */
+	/** header.modules_epoch before the collector looked at the mappings, its bits 0..31 as 0.
+	 * While the header's differs, something was or is being unloaded: the map is stale. */
 	uint64_t epoch; /* 0x08 */
 };
 
 #define WEFT_MAP_MODULES_MAX 16384
-#define WEFT_MAP_NUMBER_BITS 0xFFFu /* not all 0 in a number */
+#define WEFT_MAP_NUMBER_BITS 0xFFFu /* never all 0 in a snapshot's number */
 
 WEFT_ABI_ASSERT(sizeof(struct weft_map_module) == 48, "map module");
 WEFT_ABI_OFFSET(weft_map_module, start, 0x00);

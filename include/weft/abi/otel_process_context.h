@@ -3,15 +3,16 @@
  * @file otel_process_context.h
  * OpenTelemetry process context (OTEP 4719): one mapping per process whose name in
  * /proc/PID/maps is one of `[anon_shmem:OTEL_CTX]`, `[anon:OTEL_CTX]`, `/memfd:OTEL_CTX`
- * (that with " (deleted)" behind it). It begins with this header; the payload, a protobuf
- * message ProcessContext, lies anywhere in the publisher.
+ * (the last one followed by " (deleted)"). It begins with this header; the payload, a protobuf
+ * message ProcessContext, lies anywhere in the publisher's memory.
  *
  * Writer: one at a time in the process. published_ns = 0, fence, payload and its size, fence,
- * published_ns = a value later than any before. Then PR_SET_VMA_ANON_NAME once more, which
- * tells who listens.
- * Reader: signature and version; published_ns not 0; the payload; published_ns unchanged.
+ * published_ns = a value later than any before. Then it names the mapping once more
+ * (PR_SET_VMA_ANON_NAME): readers that watch for this call learn of the change.
+ * Reader: checks signature and version, and that published_ns is not 0; reads the payload; checks
+ * that published_ns has not changed.
  * A child of fork does not have the mapping (MADV_DONTFORK).
- * If the writer dies in between, so does the process.
+ * A writer that dies in between takes the process along, and the mapping with it.
  */
 #ifndef WEFT_ABI_OTEL_PROCESS_CONTEXT_H
 #define WEFT_ABI_OTEL_PROCESS_CONTEXT_H
@@ -25,7 +26,7 @@ extern "C" {
 #define WEFT_OTEL_PROCESS_SIGNATURE "OTEL_CTX" /* 8 bytes, no NUL */
 #define WEFT_OTEL_PROCESS_VERSION 2
 #define WEFT_OTEL_PROCESS_PAYLOAD_MAX 65536
-#define WEFT_OTEL_PROCESS_KEYS_MAX 256
+#define WEFT_OTEL_PROCESS_KEYS_MAX 256 /* keys in the key map: their indices are u8 */
 #define WEFT_OTEL_SCHEMA_KEY "threadlocal.schema_version"
 #define WEFT_OTEL_SCHEMA_DEV "tlsdesc_v1_dev" /* what writers and readers of 2026 use */
 #define WEFT_OTEL_SCHEMA_V1 "tls_v1"

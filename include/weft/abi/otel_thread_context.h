@@ -7,8 +7,9 @@
  *
  * Writer: the owning thread. valid = 0, change, valid = 1, by release stores; attributes are
  * {u8 index in the process's key map; u8 bytes; bytes of UTF-8}, no padding.
- * Reader: only what has valid == 1; of equal indices the last counts; stops where the rest
- * cannot hold a whole attribute. Stops the thread, or reads twice and compares.
+ * Reader: stops the thread, or reads twice and compares. A record counts only with valid == 1; of
+ * attributes with equal indices the last counts; reading ends where the rest of attributes_bytes
+ * cannot hold a whole attribute.
  * If the writer dies in between, valid stays 0.
  */
 #ifndef WEFT_ABI_OTEL_THREAD_CONTEXT_H
@@ -27,11 +28,11 @@ extern "C" {
 #define WEFT_OTEL_ATTRIBUTE_VALUE_BYTES 255
 
 struct weft_otel_record {
-	uint8_t trace_id[16];      /* 0x00 W3C byte order; zeros, with span_id = none */
+	uint8_t trace_id[16];      /* 0x00 W3C byte order; this and span_id zeros = no ids */
 	uint8_t span_id[8];        /* 0x10 most significant byte first */
 	uint8_t valid;             /* 0x18 1 = valid; anything else: not */
 	uint8_t trace_flags;       /* 0x19 W3C flags; 0 while there are no ids */
-	uint16_t attributes_bytes; /* 0x1A of what follows */
+	uint16_t attributes_bytes; /* 0x1A bytes of `attributes` in use */
 	uint8_t attributes[WEFT_OTEL_ATTRIBUTES_BYTES];
 };
 

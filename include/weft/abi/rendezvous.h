@@ -15,8 +15,8 @@
  *
  * The runtime closes the socket after the answer and keeps no descriptor. Death of the
  * target is seen by pidfd, never by the socket. A second hello of the same pid means that
- * the process has exec'ed (or re-joined): its older session is over. While that one is mapped
- * still, it is of a second runtime in the same program, and is answered -ECANCELED.
+ * the process has exec'ed (or re-joined): its older session is over. But if that is still mapped,
+ * the hello comes from a second runtime in the same program, and is answered -ECANCELED.
  * Either side refuses a message of another magic, size or version.
  */
 #ifndef WEFT_ABI_RENDEZVOUS_H
@@ -31,9 +31,11 @@
  * Another question by the same socket: change settings while recording (`weft set`).
  *
  *   asker                                 collector
- *     struct weft_set, then text_bytes of  ------>  checks SO_PEERCRED (same user, or root) and
- * each lines "GLOB#SETTING=VALUE\n"                  line; all of them apply, or none struct
- * weft_set_answer, then text    <------  what is wrong with a line, or which types changed
+ *     struct weft_set, then      ------>  checks SO_PEERCRED (same user, or root) and each line;
+ *     text_bytes of lines                 all of them apply, or none
+ *     "GLOB#SETTING=VALUE\n"
+ *     struct weft_set_answer,    <------  the text: what is wrong with a line, or the names of the
+ *     then its text                       types that changed, a line each
  */
 #define WEFT_SET_MAGIC 0x53464557u /* "WEFS" */
 #define WEFT_SET_TEXT_MAX 4096
@@ -48,7 +50,7 @@ struct weft_set {
 struct weft_set_answer {
 	uint32_t magic;      /* 0x00 WEFT_SET_MAGIC */
 	uint32_t version;    /* 0x04 */
-	int32_t status;      /* 0x08 types that changed (may be 0), or -errno */
+	int32_t status;      /* 0x08 how many types changed (may be 0), or -errno */
 	uint32_t text_bytes; /* 0x0C 0 .. WEFT_SET_TEXT_MAX */
 };
 

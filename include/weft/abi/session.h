@@ -7,8 +7,8 @@
  * Byte map of the session (the header's fields say where; none of it ever moves)
  *
  *   0                 header, WEFT_SESSION_HEADER_BYTES
- *   states_offset     u64 word per slot: generation << 8 | state     (never punched)
- *   free_offset       u64 bitmap word per block of 64 slots: hints   (never punched)
+ *   states_offset     u64 word per slot: generation << 8 | state     (memory is never given back)
+ *   free_offset       u64 bitmap word per block of 64 slots: hints   (likewise)
  *   dict_offset       dictionary log: append-only records
  *   modules_offset    module log: append-only records, written by the target
  *   map_offset        module map snapshots (abi/module_map.h), written by the collector
@@ -20,13 +20,13 @@
  *   0x0000  context v1 record (abi/context_v1.h)                  owner
  *   0x0040  context extension: seq, trace id, flags               owner
  *   0x0080  thread: tid, generation, stack bounds, timer          owner
- *   0x00C0  events: commit counter, open contexts, coroutine; its CPU time at its end   owner
+ *   0x00C0  events: commits, open contexts, coroutine; the thread's CPU time at its end   owner
  *   0x0100  the collector's word: samples taken from outside      collector
  *   0x0140  samples ring, producer's line                         owner's handlers
  *   0x0180  samples ring, consumer's line                         collector
  *   0x01C0  events ring, producer's line                          owner
  *   0x0200  events ring, consumer's line                          collector
- *   0x0240  names; given_name: store 0, [1], [0]; read again       owner, whoever names
+ *   0x0240  names (the given one: by any thread), handle, notes   owner (and its handlers)
  *   0x0280  counters                                              owner (and its handlers)
  *   0x0580  OpenTelemetry thread context record, 640 bytes        owner
  *   0x0800  labels: what the owner and its handlers keep of them   owner (and its handlers)
@@ -57,7 +57,7 @@
  *   of all of it back, and frees it again.
  *   A thread that is gone without a word (raw clone, raw exit): the collector, when it has
  *   seen in /proc that the tid is no more, sets that very generation from LIVE to DEAD.
- *   Generations only grow; one whose low 24 bits would be 0 is left out (WEFT_SIGVAL_ADOPTED).
+ *   Generations only grow; one whose low 24 bits would be 0 (WEFT_SIGVAL_ADOPTED) is skipped.
  *   If the owner's process dies anywhere, the collector closes what it finds: every slot
  *   that is not FREE is drained to its head (OPENING: not at all) and counted. If the
  *   collector dies, at most the one slot that it held or drained stays out of use.
@@ -85,9 +85,10 @@
  *   at 0.
  *   samples: written by weft's handlers only; they block asynchronous signals, so never nest.
  *   events: written by the API on the thread; `busy` holds the frame address of the append
- *   in progress. Set, and we are higher on the same stack: that append was left by a longjmp:
- *   take over. Set otherwise (a handler that interrupted it, another stack): drop and count,
- *   and take over after a second, passing over what the other has reserved.
+ *   in progress. An append that finds it set, and is higher up on the same stack, knows that the
+ *   other was left by a longjmp, and takes over. In a handler that interrupted the other, or on
+ *   another stack, it drops its record and counts that; after a second (a minute, if the other was
+ *   in its last few steps) it takes over, and makes a pad of what the other had reserved.
  *   Dying between any two stores leaves at most an unpublished record behind head.
  *
  * The reader of a session trusts nothing in it: every offset, length and count is checked
@@ -125,7 +126,7 @@ enum weft_slot_state {
 	WEFT_SLOT_DEAD = 3,
 	WEFT_SLOT_DRAINING = 4,
 };
-/** In the state's byte, beside LIVE or DEAD: the collector has its hands in the rings. */
+/** A bit in the state's byte, beside LIVE or DEAD: the collector is reading the slot's rings. */
 #define WEFT_SLOT_HELD 0x80
 
 /** run_state: written by the collector (by the runtime when there is none). */
@@ -133,7 +134,7 @@ enum weft_run_state {
 	WEFT_RUN_IDLE = 0,      /* context only; handlers not armed */
 	WEFT_RUN_RECORDING = 1, /* engines armed */
 	WEFT_RUN_STOPPED = 2,   /* recording over: timers disarm at their next tick */
-	WEFT_RUN_CLOSED = 3,    /* and nobody drains any more: owners free their own slots */
+	WEFT_RUN_CLOSED = 3,    /* stopped, and nobody drains: owners free their own slots */
 };
 
 /** target_state: written by the runtime; a shared futex word. */
@@ -161,14 +162,14 @@ enum weft_stack_mode {
 	WEFT_STACK_AUTO = 1,  /* by tables; a copy where they do not (yet) reach */
 	WEFT_STACK_TABLE = 2, /* by tables, cut where they do not reach; never a copy */
 	WEFT_STACK_FP = 3,    /* by frame pointers alone; never a copy */
-	WEFT_STACK_CHECK = 4, /* both: a copy, and behind it the frames as AUTO walks them */
+	WEFT_STACK_CHECK = 4, /* RAW and AUTO: a copy, and behind it the frames walked by tables */
 };
 
-/** Groups of functions that libweft.so stands before: bits of weft_session_header.hooks. */
+/** Groups of functions that libweft.so interposes: bits of weft_session_header.hooks. */
 enum weft_hook {
 	WEFT_HOOK_THREADS = 1 << 0, /* pthread_create, thrd_create, timer_create, mq_notify */
 	WEFT_HOOK_SIGNALS = 1 << 1, /* dispositions, masks and waits, as far as SIGPROF goes */
-	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: SIGPROF's inheritance */
+	WEFT_HOOK_EXEC = 1 << 2,    /* exec and spawn: signal state and environment handed down */
 	WEFT_HOOK_MODULES = 1 << 3, /* dlclose: which code lay where, and when */
 };
 
@@ -194,7 +195,7 @@ struct weft_session_header {
 	uint64_t magic;             /* 0x000 [M] */
 	uint32_t version;           /* 0x008 [M] */
 	uint32_t header_bytes;      /* 0x00C [M] */
-	uint64_t features;          /* 0x010 [C] */
+	uint64_t features;          /* 0x010 [M,C] enum weft_session_feature bits */
 	uint64_t total_bytes;       /* 0x018 [M] */
 	uint32_t slot_count;        /* 0x020 [M] a multiple of 64, 64 .. 65536 */
 	uint32_t block_slots;       /* 0x024 [M] 64 */
@@ -236,16 +237,16 @@ struct weft_session_header {
 	uint32_t stack_copy_bytes; /* 0x1A0 [C] raw copy limit, <= WEFT_STACK_COPY_MAX */
 	uint32_t frames_max;       /* 0x1A4 [C] <= WEFT_FRAMES_MAX */
 	uint32_t timer_budget;     /* 0x1A8 [C] CPU timers this process may hold at a time */
-	uint32_t publish;          /* 0x1AC [C] formats that a context write feeds; 0 = v1 only */
+	uint32_t publish;          /* 0x1AC not used: 0 (see `formats`) */
 	uint32_t collector_done;   /* 0x1B0 [C] 1 = file complete; a shared futex word */
 	uint32_t map_number;       /* 0x1B4 [C] number of the newest module map snapshot */
 	uint64_t map_current;      /* 0x1B8 [C] offset of that snapshot; 0 = none */
 	uint64_t tables_bytes;     /* 0x1C0 [C] size of the table memfd; 0 = there is none */
 	uint64_t tables_used;      /* 0x1C8 [C] its bytes in use, from its start; only grows */
-	uint32_t prime_signal;     /* 0x1D0 [C] wanted for priming; 0 = none is to be used */
+	uint32_t prime_signal;     /* 0x1D0 [C] the signal wanted for priming; 0 = none */
 	uint32_t attach_number;    /* 0x1D4 [C] recordings that attached to this session so far */
-	uint32_t prime_sending;    /* 0x1D8 [C,R] how many look at prime_signal_used to send it */
-	uint32_t clock;            /* 0x1DC [C] enum weft_clock_choice: wanted */
+	uint32_t prime_sending;    /* 0x1D8 [C,R] senders about to use prime_signal_used */
+	uint32_t clock;            /* 0x1DC [C] enum weft_clock_choice */
 	uint8_t rsv_control[0x200 - 0x1E0];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */
@@ -260,7 +261,7 @@ struct weft_session_header {
 	uint32_t runtime_version; /* 0x22C [R] */
 	/** Bits 32..63 grow whenever code was unloaded; bits 0..31: dlclose calls in progress. */
 	uint64_t modules_epoch;     /* 0x230 [R] */
-	uint32_t prime_signal_used; /* 0x238 [R] whose handler is installed; 0 = none */
+	uint32_t prime_signal_used; /* 0x238 [R] the one with a handler installed; 0 = none */
 	uint32_t attach_taken;      /* 0x23C [R] attach_number of the newest order carried out */
 	int32_t attach_error;       /* 0x240 [R] of that order: 0, or -errno */
 	uint32_t hooks_patched;     /* 0x244 [R] groups of hooks put in place by patching */
@@ -273,45 +274,45 @@ struct weft_session_header {
 	uint32_t labels_max;    /* 0x260 [R] labels per thread, reserved ones included */
 	uint32_t rsv_labels;    /* 0x264 */
 	uint64_t mapped_at;     /* 0x268 [R] where the session lies in the target */
-	int32_t clock_error; /* 0x270 [R] -errno of why there are no hrtimers; 0 = none is known */
+	int32_t clock_error;   /* 0x270 [R] -errno: why there are no hrtimers; 0 = no error known */
 	uint32_t clock_opened; /* 0x274 [R] hrtimers opened so far */
-	uint32_t clock_rested; /* 0x278 [R] threads that had none for a time: they switch too often
-				*/
-	uint32_t clock_lacked; /* 0x27C [R] likewise: no descriptor left, or no memory to be locked
-				*/
+	/* Threads that were without an hrtimer for a time: they switched too often (rested), or no
+	 * descriptor or no memory to be locked was left (lacked). */
+	uint32_t clock_rested; /* 0x278 [R] */
+	uint32_t clock_lacked; /* 0x27C [R] */
 	/** A bit per block of 64 slots: something was published, or a thread ended, in it since
 	 * the collector took the bit away. A hint: all are looked at now and then. */
 	uint64_t fresh[WEFT_SESSION_FRESH_WORDS]; /* 0x280 [R] sets, [C] clears */
 
-	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; slotless only */
-	/* A log2 histogram: bucket b counts values in [2^(b-1), 2^b), bucket 0 counts zeros. */
-	uint64_t handler_ns[64]; /* 0x600 [R] atomic adds; log2 histogram */
-	uint64_t claim_ns[64];   /* 0x800 [R] atomic adds; log2 histogram */
+	uint64_t counters[WEFT_COUNTER_ROOM]; /* 0x300 [R] atomic adds; of what had no slot */
+	/* How long samples and claims took, as log2 histograms: bucket b counts values in
+	 * [2^(b-1), 2^b), bucket 0 counts zeros. */
+	uint64_t handler_ns[64]; /* 0x600 [R] atomic adds */
+	uint64_t claim_ns[64];   /* 0x800 [R] atomic adds */
 	char socket_path[112];   /* 0xA00 [C] who attached listens there; "" = none */
 	uint64_t exit_cpu_ns;    /* 0xA70 [R] CPU time as the process began to end; 0 = not yet */
-	/** The collector attached: WEFT_SOCKET does not stand in the environment with which this
-	 * process began, or that of one which began it. Whoever it execs without is to be told
-	 * socket_path. */
-	uint32_t tell_children; /* 0xA78 [C] 1 = so it is */
+	/** 1: the collector attached, so that this process and its children have no WEFT_SOCKET in
+	 * their environment. A program that is started without one gets socket_path there. */
+	uint32_t tell_children; /* 0xA78 [C] 0 or 1 */
 	uint32_t rsv_tell;      /* 0xA7C */
 	uint8_t rsv_tail[0x1000 - 0xA80];
 };
 
 struct weft_context_ext {
-	uint64_t seq;              /* 0x40 odd = the owner writes more than one v1 record */
+	uint64_t seq;              /* 0x40 odd = the owner is writing more than the v1 record */
 	uint64_t v1_checksum;      /* 0x48 checksum of the v1 record that the rest belongs to */
 	uint8_t trace_id[16];      /* 0x50 W3C byte order; zeros = none */
 	uint32_t trace_flags;      /* 0x60 W3C trace flags */
-	uint32_t label_generation; /* 0x64 changes with every label set */
+	uint32_t label_generation; /* 0x64 low half of the generation of label_set */
 	/* Address in the target of the label set to be recorded (struct weft_custom_labels_set);
 	 * 0 = no labels yet. The u64 before a set is its generation: it grows with each change, and
 	 * says, with the address, whether the labels are those of the sample before. */
-	uint64_t label_set;   /* 0x68 */
-	uint64_t formats_seq; /* 0x70 an odd seq equal to it: other formats alone are being written
-			       */
-	/* How far the store in use lies from the slot's own (label_state.store), both addresses in
-	 * the target: 0 = that is it; else a coroutine's. With an odd seq it may belong to the
-	 * label set before. */
+	uint64_t label_set; /* 0x68 */
+	/* Equal to an odd seq: only other formats are being written, the context is whole. */
+	uint64_t formats_seq; /* 0x70 */
+	/* Address of the label store in use, minus that of the slot's own (label_state.store): 0 =
+	 * the slot's own; else a coroutine's, or the spare one (coro_labels). While seq is odd it
+	 * may be the one before. */
 	uint64_t label_store; /* 0x78 */
 };
 
@@ -324,23 +325,25 @@ struct weft_slot_thread {
 	uint64_t claimed_ns; /* 0xA0 CLOCK_MONOTONIC */
 	int32_t timer_id;    /* 0xA8 kernel's id; -1 = none */
 	uint32_t primed_by;  /* 0xAC counter number: WEFT_COUNTER_PRIMED_* */
-	/* CLOCK_MONOTONIC at events.cpu_ns (which see); 0 = lives or died without a word. */
+	/* CLOCK_MONOTONIC when events.cpu_ns was read; 0 = as there. */
 	uint64_t ended_ns; /* 0xB0 */
 	uint64_t handling; /* 0xB8 frame address of our handler at work here; 0 = none */
 };
 
 struct weft_slot_events {
-	/* Events and samples committed here, those of the coroutine that runs alone: it goes with
-	 * it. With outside.samples (modulo 2^64) what begin remembers and end compares. */
+	/* Events and samples committed on this thread. While a coroutine runs, its own: they move
+	 * with it. weft_event_begin() remembers the sum of this and outside.samples (modulo 2^64),
+	 * weft_event_end() compares it. */
 	uint64_t commits;              /* 0xC0 */
-	uint64_t open_contexts;        /* 0xC8 depth of open contextual events, of it likewise */
+	uint64_t open_contexts;        /* 0xC8 open contextual events; likewise a coroutine's own */
 	uint64_t coroutine;            /* 0xD0 id of the coroutine that runs; 0 = none */
 	uint64_t coroutine_stack_low;  /* 0xD8 */
 	uint64_t coroutine_stack_high; /* 0xE0 */
 	uint64_t coroutine_at;         /* 0xE8 its struct weft_coro in the target */
-	uint64_t index;                /* 0xF0 1 + the slot's, noted at its first switch; or 0 */
-	/* CPU time of the thread as its slot was released, ns (stored before DEAD; of those that
-	 * live as the process begins to end, by who ends it); 0 = lives or died without a word. */
+	uint64_t index;                /* 0xF0 1 + the slot's, noted at its first event; or 0 */
+	/* CPU time of the thread, ns, as its slot was released (stored before DEAD) or, if it lives
+	 * then, as the process began to end (stored by the thread that ends it); 0 = it lives, or
+	 * ended without releasing its slot. */
 	uint64_t cpu_ns; /* 0xF8 */
 };
 struct weft_slot_outside {
@@ -351,10 +354,11 @@ struct weft_slot_outside {
 struct weft_ring_producer {
 	uint64_t head;    /* +0x00 bytes published since the claim */
 	uint64_t busy;    /* +0x08 frame address of the append in progress; 0 = none */
-	uint64_t written; /* +0x10 records published since FREE; one more while one is at it */
-	/* +0x18 The writer's own: of the samples ring the thread's clock
-	 * (src/runtime/sample/clock.h; a first word that is not 0 is to be undone), of the events
-	 * ring the append that is in progress (ring_append.h). */
+	uint64_t written; /* +0x10 records published since FREE; one ahead of head at times */
+	/* +0x18 Private to the runtime. Samples ring: the thread's clock
+	 * (src/runtime/sample/clock.h; if the first word is not 0, a clock is open, and whoever
+	 * claims the slot next closes it). Events ring: the append in progress
+	 * (src/runtime/core/ring_append.h). */
 	uint64_t own[5];
 };
 
@@ -367,31 +371,35 @@ struct weft_ring_consumer {
 
 /** What owner and handlers remember of labels. Outside readers look at ext.label_set instead. */
 struct weft_slot_labels {
-	/* [handler] The set, and its generation, that the newest sample with labels told. */
+	/* [handler] The set whose labels were recorded last, by a sample, and its generation. */
 	uint64_t recorded_set;        /* 0x800 */
 	uint64_t recorded_generation; /* 0x808 */
 	uint32_t recorded_number;     /* 0x810 label_generation of that sample; 0 = no labels */
 	uint32_t numbers;             /* 0x814 the newest number given, without its top byte */
-	/* [owner, handler] Where its custom_labels_current_set is, in the target; 0 = not known:
-	 * what it leads to, if it is not in the session, is the program's own set, to be recorded.
-	 */
+	/* [owner, handler] Address of the thread's custom_labels_current_set in the target; 0 = not
+	 * known. If it leads to a set outside the session, that is the program's own, and is what
+	 * samples record. */
 	uint64_t current_at; /* 0x818 */
 	uint64_t owner[12];  /* 0x820 the writer's own (src/runtime/core/label_store.h) */
-	uint64_t store[48];  /* 0x880 likewise: of the thread's sets */
+	uint64_t store[48];  /* 0x880 likewise: the state of the thread's sets */
 };
 
-/** The owner's own notes of the OpenTelemetry record: the labels in it, by their place. */
+/** What the owner notes about the slot's OpenTelemetry record. Not for readers. */
 struct weft_slot_otel {
-	uint64_t root_span_id; /* 0xA00 in the first attribute; 0 = it has none */
+	uint64_t root_span_id; /* 0xA00 that the first attribute holds; 0 = there is none */
 	uint32_t left_out;     /* 0xA08 bit n: label n is not among the attributes */
-	uint16_t label_bytes;  /* 0xA0C of the attributes, those that are labels */
+	uint16_t label_bytes;  /* 0xA0C bytes of the attributes that are labels */
 	uint16_t is_foreign;   /* 0xA0E another library's context was found on this thread */
 	uint16_t keys[32];     /* 0xA10 1 + the index of label n's key when last looked up */
-	uint64_t generation;   /* 0xA50 of the labels among the attributes */
+	uint64_t generation;   /* 0xA50 of the label set that the attributes show */
 	uint64_t rsv[5];
 };
 
-/** The control part of a slot. Owner-written fields are plain stores of one thread. */
+/**
+ * The control part of a slot. Fields of the owner are written by plain stores of that thread.
+ * given_name: whoever names the thread stores [0] = 0, [1], [0], with release; a reader loads [0]
+ * and [1] (acquire), then [0] again, and begins anew if that has changed.
+ */
 struct weft_slot {
 	struct weft_context_v1 context;       /* 0x000 */
 	struct weft_context_ext ext;          /* 0x040 */
@@ -419,12 +427,13 @@ struct weft_slot {
 enum weft_slot_flag {
 	WEFT_SLOT_MAIN = 1 << 0,     /* the thread whose tid is the pid */
 	WEFT_SLOT_NO_TIMER = 1 << 1, /* no CPU timer could be had */
-	WEFT_SLOT_NO_CLOCK = 1 << 2, /* an hrtimer could not be had at some time: clock_lacked */
+	WEFT_SLOT_NO_CLOCK = 1 << 2, /* was without an hrtimer once, counted in clock_lacked */
 };
 
 /** Ring records: 8-aligned, header first, never across the ring's end. */
 enum weft_record_type {
-	WEFT_RECORD_PAD = 1,    /* fills the ring up to its end; may be its first 8 bytes only */
+	WEFT_RECORD_PAD = 1,    /* a gap, up to the ring's end or over an append that was left; at
+				 * least the first 8 bytes of a struct weft_record */
 	WEFT_RECORD_SAMPLE = 2, /* struct weft_sample_record */
 	WEFT_RECORD_LABELS = 3, /* reserved */
 	WEFT_RECORD_SWITCH = 4, /* struct weft_switch_record, in the events ring */
@@ -461,14 +470,14 @@ enum weft_stack_end {
 	WEFT_END_MAX_FRAMES = 1,
 	WEFT_END_NO_MODULE = 2,
 	WEFT_END_NO_RULE = 3,
-	WEFT_END_COPY_LIMIT = 4, /* the next word lies above the stack */
-	WEFT_END_BAD_READ = 5,   /* or below what may be read */
+	WEFT_END_COPY_LIMIT = 4, /* the next word lies above what may be read */
+	WEFT_END_BAD_READ = 5,   /* it lies below that, or the next frame is not higher up */
 };
 
-/** What a thread was at when a sample of it was taken. */
+/** What a thread was at when a sample of it was taken; letters: states of /proc/PID/stat. */
 enum weft_thread_state {
 	WEFT_STATE_RUNNING = 0,         /* on a CPU: every sample of a CPU timer */
-	WEFT_STATE_SLEEPING = 1,        /* blocked, woken by a signal (S, and I, T, t) */
+	WEFT_STATE_SLEEPING = 1,        /* blocked, can be woken by a signal (S; I, T, t too) */
 	WEFT_STATE_UNINTERRUPTIBLE = 2, /* blocked, most often on a disk (D) */
 	WEFT_STATE_WAITING_FOR_CPU = 3, /* could run, and waits for a CPU (run delay) */
 	WEFT_STATE_COUNT = 4,
@@ -479,13 +488,13 @@ enum weft_sample_flag {
 	WEFT_SAMPLE_ALT_STACK = 1 << 1,  /* sp was on the alternate signal stack */
 	WEFT_SAMPLE_NO_STACK = 1 << 2,   /* bounds unknown and unreadable: registers only */
 	WEFT_SAMPLE_SELF_READ = 1 << 3,  /* copied by process_vm_readv */
-	WEFT_SAMPLE_STALE_MAP = 1 << 4,  /* the loader has another module at some pc of it */
+	WEFT_SAMPLE_STALE_MAP = 1 << 4,  /* modules changed: the map is not the loader's any more */
 	WEFT_SAMPLE_CHECK = 1 << 5,      /* RAW, with the handler's own frames behind the copy */
 	WEFT_SAMPLE_OUTSIDE = 1 << 6,    /* taken from outside: of the registers only pc and sp */
-	WEFT_SAMPLE_NO_LABELS = 1 << 7,  /* it has labels, and they could not be told */
+	WEFT_SAMPLE_NO_LABELS = 1 << 7,  /* it has labels that could not be recorded */
 	WEFT_SAMPLE_IN_CONTEXT = 1 << 8, /* a contextual event was open on the thread */
-	WEFT_SAMPLE_TICK = 1 << 9,       /* met by the kernel's tick, not by the thread's hrtimer */
-	WEFT_SAMPLE_KERNEL = 1 << 10,    /* and it was in the kernel then */
+	WEFT_SAMPLE_TICK = 1 << 9,       /* taken by the kernel's tick, not by an hrtimer */
+	WEFT_SAMPLE_KERNEL = 1 << 10,    /* TICK, and the thread was in the kernel */
 };
 
 /**
@@ -494,16 +503,16 @@ enum weft_sample_flag {
  *           (record padded to 8). x86-64: 17 registers by DWARF number, 16 = rip.
  *           aarch64: 33 by DWARF number, 31 = sp, 32 = pc.
  *   FRAMES: u64 pcs[frame_count], leaf first; `end` says why there are no more.
- *   RAW with WEFT_SAMPLE_CHECK: frame_count pcs follow the copy, and `end` is theirs. Only
- *   what AUTO would walk has them; a copy that ends earlier (an alternate stack) is no lie.
+ *   RAW with WEFT_SAMPLE_CHECK: frame_count pcs follow the copy, and `end` is theirs; only
+ *   stacks that AUTO would walk have them. The copy may end before them: on an alternate stack.
  *
  * Who counts a stack that is not whole: with NO_STACK the handler has (CUT_NO_BOUNDS); all
  * others the collector does, by `end` or by its own walk. STALE_MAP on FRAMES (mode TABLE):
  * they end, as NO_MODULE, at the first pc whose module the loader does not confirm.
  */
 struct weft_sample_record {
-	/* 0x00 rsv: of a tick without an hrtimer beside it how far the thread's own CPU clock
-	 * stood, us modulo 2^32 and never 0; else 0, as of programs that filter their system calls.
+	/* 0x00 rsv: in a sample by a tick of a thread without an hrtimer, the thread's CPU time so
+	 * far, us modulo 2^32 and never 0; else, and in programs that filter their system calls, 0.
 	 */
 	struct weft_record record;
 	uint64_t time_ns;                    /* 0x10 CLOCK_MONOTONIC */
@@ -518,7 +527,7 @@ struct weft_sample_record {
 	uint64_t root_span_id;               /* 0x30 */
 	uint8_t trace_id[16];                /* 0x38 */
 	uint32_t trace_flags;                /* 0x48 */
-	uint32_t label_generation;           /* 0x4C number of the labels; 0 = none, or not told */
+	uint32_t label_generation;           /* 0x4C number of its labels; 0 = none, or NO_LABELS */
 	uint32_t tags[WEFT_CONTEXT_V1_TAGS]; /* 0x50 */
 	uint32_t map_number;   /* 0x78 module map that the frames refer to; 0 = none */
 	uint32_t copy_bytes;   /* 0x7C */
@@ -526,19 +535,19 @@ struct weft_sample_record {
 	uint64_t coroutine;    /* 0x88 */
 	uint8_t end;           /* 0x90 enum weft_stack_end; 0 when there are no frames */
 	uint8_t state;         /* 0x91 enum weft_thread_state; 0 from a handler */
-	uint16_t label_bytes;  /* 0x92 of the labels in this record; 0 = told by an earlier one */
+	uint16_t label_bytes;  /* 0x92 of the labels in this record; 0 = none here */
 	uint32_t labels_at;    /* 0x94 where they begin, from the record's start; 8-aligned */
 };
 
 /** In record.flags of a switch. */
 enum weft_switch_flag {
 	WEFT_SWITCH_RUN = 1 << 0,   /* it ran from begin to end, on this thread; else it waited */
-	WEFT_SWITCH_FIRST = 1 << 1, /* a wait that began with its birth */
-	WEFT_SWITCH_LAST = 1 << 2,  /* it ended with its death: of a wait, it was destroyed so */
+	WEFT_SWITCH_FIRST = 1 << 1, /* a wait that began with the coroutine's birth */
+	WEFT_SWITCH_LAST = 1 << 2,  /* the coroutine was destroyed at its end */
 	WEFT_SWITCH_WOKEN = 1 << 3, /* woken_ns is known */
 	WEFT_SWITCH_TAGS = 1 << 4,  /* ten tag ids (u32) follow the fixed part */
 };
-/** Of labels in a switch record at most; what finds no room is left out, in order, and counted. */
+/** Most bytes of labels in a switch record. Others are left out, in order, and counted. */
 #define WEFT_SWITCH_LABELS_BYTES 512
 
 /**
@@ -558,18 +567,18 @@ struct weft_switch_record {
 };
 
 /**
- * Labels in a sample record: told once per change, by the first sample after it. Samples of the
+ * Labels in a sample record: written once per change, by the first sample after it. Samples of the
  * same slot and generation with the same label_generation have the same labels; its top byte is
- * that of header.attach_number, for a collector that attaches is told anew. Each: this header,
- * then key and value, not padded. `span-id` and `root-span-id` are not among them. Labels without
- * room are left out, in order, and counted. Of equal keys the first counts. In a sample from
- * outside they are that sample's alone.
+ * the lowest of header.attach_number, so that a collector that attaches later gets them again. Each
+ * label: this header, then key and value, not padded. `span-id` and `root-span-id` are not among
+ * them. Labels without room are left out, in order, and counted. Of equal keys the first counts. In
+ * a sample from outside they are that sample's alone.
  */
 struct weft_sample_label {
 	uint16_t key_bytes;   /* 0x00 1 .. 128 (of a program's own set: cut there) */
 	uint16_t value_bytes; /* 0x02 0 .. 256 */
 };
-/** Of a set so many are looked at, absent ones too; and the bytes that they take at most. */
+/** How many labels of a set are looked at, absent ones too, and the most bytes that they take. */
 #define WEFT_SAMPLE_LABELS_MAX 64
 #define WEFT_SAMPLE_LABELS_BYTES (WEFT_SAMPLE_LABELS_MAX * (4 + 128 + 256))
 
@@ -585,8 +594,8 @@ struct weft_sample_label {
 
 /**
  * Orders to a thread: the priming signal, by rt_tgsigqueueinfo (SI_QUEUE) from the collector or
- * the process itself, with WEFT_SIGVAL(cookie, 0, order). Sent to a thread that runs, ADOPT also to
- * one that sleeps in a call which goes on afterwards.
+ * the process itself, with WEFT_SIGVAL(cookie, 0, order). Sent to a thread that runs; ADOPT also to
+ * one that sleeps in a system call which goes on after a handler.
  */
 enum weft_order {
 	WEFT_ORDER_PRIME = 1, /* claim a slot and arm a timer for this thread */

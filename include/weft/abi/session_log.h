@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file session_log.h
- * Records of a session's two logs (session.h says where these lie). Host endian.
+ * Records of a session's two logs, dictionary and modules (session.h says where these lie). Host
+ * endian. Writer: the runtime; reader: the collector.
  */
 #ifndef WEFT_ABI_SESSION_LOG_H
 #define WEFT_ABI_SESSION_LOG_H
@@ -18,14 +19,15 @@ extern "C" {
  * copied once into the session of a forked child.
  */
 enum weft_log_type {
-	WEFT_LOG_STRING = 1,     /* id: tag value; data: its bytes */
+	/* 1, 2 and 7: in the dictionary log; the others: in the module log */
+	WEFT_LOG_STRING = 1,     /* id: as weft_tag_intern() gives it; data: the string's bytes */
 	WEFT_LOG_TAG_NAME = 2,   /* id: tag number 0..9; data: its name */
-	WEFT_LOG_MODULE = 3,     /* data: struct weft_log_module, then the path */
+	WEFT_LOG_MODULE = 3,     /* id: module; data: struct weft_log_module, then the path */
 	WEFT_LOG_COMMAND = 4,    /* data: the process's command name */
 	WEFT_LOG_LOADED = 5,     /* id: module; data: struct weft_log_loaded, then the path; or, for
 				  * one that is here again, its first two fields alone */
 	WEFT_LOG_GONE = 6,       /* id: module; data: the first two fields of weft_log_loaded */
-	WEFT_LOG_EVENT_TYPE = 7, /* in the dictionary log; id: number of the type (abi/events.h) */
+	WEFT_LOG_EVENT_TYPE = 7, /* id: number of the type; data: see abi/events.h */
 };
 
 struct weft_log_record {
@@ -43,8 +45,8 @@ struct weft_log_module {
 };
 
 /**
- * The process looks at what it has loaded before and after each dlclose. All times are
- * CLOCK_MONOTONIC: it happened after since_ns, at at_ns it had happened.
+ * The process looks at what it has loaded before and after each dlclose. A module was loaded (or
+ * unloaded) between two such looks, whose times are since_ns and at_ns, CLOCK_MONOTONIC.
  */
 struct weft_log_loaded {
 	uint64_t since_ns;      /* 0x00 the look before: it was not loaded (GONE: it was) */
