@@ -66,7 +66,7 @@ variant() {
 }
 
 # How the compiler describes it.
-every=7
+every=29
 [ "$length" = long ] && every=1
 variant gcc-5 g++ -O2 -gdwarf-5
 variant gcc-4 g++ -O2 -gdwarf-4
