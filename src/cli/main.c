@@ -31,7 +31,7 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
 }
 
 /* weft VERB ..., weft GROUP VERB ... */
-static int run(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
 	const char *group = argc > 1 && cli_group_is(argv[1]) ? argv[1] : NULL, *name;
 	const struct cli_command *command;
@@ -65,7 +65,8 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_commands = weft_commands;
-	status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv) : run(argc, argv);
+	status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv)
+					      : run_command(argc, argv);
 
 	errno = 0;
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE)

@@ -224,8 +224,8 @@ static int api_put_back(custom_labels_labelset_t *ls, label *what,
 	return failed;
 }
 
-static int run(custom_labels_labelset_t *ls, label *what, const custom_labels_label_t *labels,
-	       size_t count, void *(*f)(void *), void *data, void **out)
+static int call_with(custom_labels_labelset_t *ls, label *what, const custom_labels_label_t *labels,
+		     size_t count, void *(*f)(void *), void *data, void **out)
 {
 	int failed = api_make_labels(what, labels, count);
 	void *result;
@@ -255,7 +255,7 @@ int custom_labels_careful_run_with(custom_labels_labelset_t *ls, custom_labels_l
 	what = malloc((count + 1) * sizeof(*what));
 	if (!what)
 		return ENOMEM;
-	failed = run(ls, what, labels, count, f, data, out);
+	failed = call_with(ls, what, labels, count, f, data, out);
 	free(what);
 	return failed;
 }

@@ -17,7 +17,7 @@ import sys
 FILES_MAX = 35
 CIRCLE_MAX = 6
 # Rooms whose head header has another name; customlabels.h is a public one.
-OTHER_HEADS = {"elf": "module.h", "jfr": "reader.h", "cli": "commands.h", "customlabels": "current.h"}
+OTHER_HEADS = {"elf": "module.h", "cli": "commands.h", "customlabels": "current.h"}
 
 
 class Table:

@@ -279,7 +279,7 @@ static int export_as(const char *const value[], size_t row)
 	return rc;
 }
 
-static int run(const char *const value[])
+static int coro_tracer_run(const char *const value[])
 {
 	if (!given(value[FLAG_EXPORT]) && !given(value[FLAG_CMD]))
 		return cli_error("give -cmd to trace a command, or -export to convert a trace");
@@ -307,5 +307,5 @@ int coro_tracer_main(int argc, char **argv)
 		}
 		value[flag] = optarg;
 	}
-	return run(value);
+	return coro_tracer_run(value);
 }

@@ -316,7 +316,7 @@ static uint64_t next_due(const struct outside *o)
 	return due;
 }
 
-static void *run(void *arg)
+static void *outside_run(void *arg)
 {
 	struct outside *o = arg;
 
@@ -351,7 +351,7 @@ int outside_open(struct outside **out, const struct outside_options *options)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (rc == 0)
-		rc = -pthread_create(&o->thread, NULL, run, o);
+		rc = -pthread_create(&o->thread, NULL, outside_run, o);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		free(o->finish);

@@ -99,7 +99,7 @@ static int is_return_address(const struct frame_scan *s, uint64_t ra)
 /* ---- places */
 
 /* The word at @address. 0; or that it lies above, or below, what was copied. */
-static int read_word(const struct frame_scan *s, uint64_t address, uint64_t *out)
+static int frame_scan_word(const struct frame_scan *s, uint64_t address, uint64_t *out)
 {
 	const struct unwind_memory *m = s->memory;
 	uint64_t at = address - m->address;
@@ -151,7 +151,7 @@ static int points_to_a_pair(const struct frame_scan *s, uint64_t at, uint64_t ab
 
 	if (at % 8 != 0 || at < above)
 		return 0;
-	if (read_word(s, at + 8, &ra))
+	if (frame_scan_word(s, at + 8, &ra))
 		return at - above < STACK_REACH; /* above what was copied */
 	return is_return_address(s, ra);
 }
@@ -190,9 +190,9 @@ static enum fit try_register(const struct frame_scan *s, const struct wanted *wa
 	uint64_t ra_offset = (uint64_t)((int64_t)rule->ra_offset * 8);
 	uint64_t fp_offset = (uint64_t)((int64_t)rule->slot[0] * 8);
 
-	if (cfa % 16 != 0 || rule->ra != UNWIND_AT_CFA || read_word(s, cfa + ra_offset, &ra))
+	if (cfa % 16 != 0 || rule->ra != UNWIND_AT_CFA || frame_scan_word(s, cfa + ra_offset, &ra))
 		return FIT_NONE;
-	if ((rule->saves & 3) == UNWIND_AT_CFA && read_word(s, cfa + fp_offset, &saved))
+	if ((rule->saves & 3) == UNWIND_AT_CFA && frame_scan_word(s, cfa + fp_offset, &saved))
 		return FIT_NONE;
 	return fit_of(s, wanted, cfa, ra, saved);
 }
@@ -204,12 +204,12 @@ static enum fit try_deref(const struct frame_scan *s, const struct wanted *wante
 	uint64_t cfa, ra, saved, copy;
 	uint64_t ra_offset = (uint64_t)((int64_t)rule->ra_offset * 8);
 
-	if (read_word(s, fp + (uint64_t)(int64_t)rule->cfa_offset, &cfa) ||
-	    read_word(s, fp, &saved) || read_word(s, fp + 8, &copy))
+	if (frame_scan_word(s, fp + (uint64_t)(int64_t)rule->cfa_offset, &cfa) ||
+	    frame_scan_word(s, fp, &saved) || frame_scan_word(s, fp + 8, &copy))
 		return FIT_NONE;
 	cfa += (uint64_t)(int64_t)rule->cfa_extra;
 	if (cfa <= fp || cfa % 8 != 0 || rule->ra != UNWIND_AT_CFA ||
-	    read_word(s, cfa + ra_offset, &ra) || ra != copy)
+	    frame_scan_word(s, cfa + ra_offset, &ra) || ra != copy)
 		return FIT_NONE;
 	return fit_of(s, wanted, cfa, ra, saved);
 }
@@ -219,7 +219,8 @@ static enum fit try_pair(const struct frame_scan *s, const struct wanted *wanted
 {
 	uint64_t saved, ra;
 
-	if (read_word(s, fp, &saved) || read_word(s, fp + 8, &ra) || (saved != 0 && saved <= fp))
+	if (frame_scan_word(s, fp, &saved) || frame_scan_word(s, fp + 8, &ra) ||
+	    (saved != 0 && saved <= fp))
 		return FIT_NONE;
 	return fit_of(s, wanted, fp + 16, ra, saved);
 }
@@ -270,7 +271,7 @@ static int is_chain(const struct frame_scan *s, uint64_t at)
 {
 	uint64_t next, ra;
 
-	return read_word(s, at, &next) == 0 && read_word(s, at + 8, &ra) == 0 &&
+	return frame_scan_word(s, at, &next) == 0 && frame_scan_word(s, at + 8, &ra) == 0 &&
 	       is_return_address(s, ra) && (next == 0 || points_to_a_pair(s, next, at + 16));
 }
 
@@ -281,8 +282,8 @@ size_t frame_scan_chain(const struct frame_scan *s, uint64_t sp, uint64_t *frame
 
 	while (at < copied_until(s) && !is_chain(s, at))
 		at += 16;
-	while (count < max && read_word(s, at, &next) == 0 && read_word(s, at + 8, &ra) == 0 &&
-	       is_return_address(s, ra)) {
+	while (count < max && frame_scan_word(s, at, &next) == 0 &&
+	       frame_scan_word(s, at + 8, &ra) == 0 && is_return_address(s, ra)) {
 		frames[count++] = frame_scan_plain(s, ra);
 		if (next <= at)
 			break;

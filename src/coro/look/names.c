@@ -238,8 +238,9 @@ static struct elf_module *module_of(struct file *f)
 	return f->module;
 }
 
-static int locate(struct coro_names *n, uint32_t pid, uint64_t address,
-		  const struct mapping **mapping, struct elf_module **module, uint64_t *in_file)
+static int coro_names_locate(struct coro_names *n, uint32_t pid, uint64_t address,
+			     const struct mapping **mapping, struct elf_module **module,
+			     uint64_t *in_file)
 {
 	const struct mapping *m = address ? look_names_find(n, pid, address) : NULL;
 
@@ -284,7 +285,7 @@ const char *coro_names_text(struct coro_names *n, uint32_t pid, uint64_t address
 		print_place(out, "-", 0);
 	else if (said(n, address))
 		print_place(out, said(n, address), 0);
-	else if (!locate(n, pid, address, &m, &module, &at) && module &&
+	else if (!coro_names_locate(n, pid, address, &m, &module, &at) && module &&
 		 elf_module_symbol(module, at, &symbol) == 0)
 		print_place(out, symbol.name, at - symbol.address);
 	else if (m && !m->is_at_home)

@@ -253,7 +253,7 @@ static int run_standard(struct program *p, uint8_t opcode)
 	}
 }
 
-static void run(struct program *p)
+static void dwread_lines_run(struct program *p)
 {
 	int err = 0;
 
@@ -291,7 +291,7 @@ static struct dwread_lines *lines_at(struct dwread_unit *u, uint64_t offset, con
 	p.form = *u;
 	p.lines->comp_dir = comp_dir;
 	if (dwread_lines_read_header(&p) == 0)
-		run(&p);
+		dwread_lines_run(&p);
 	dwread_spans_settle(&p.lines->sequences);
 	return p.lines;
 }

@@ -130,7 +130,7 @@ int unpack_breaks(struct unpack *u, const char *what)
 	return 0;
 }
 
-static int run(struct unpack *u, const struct method *m, struct unpacked *out)
+static int unpack_by(struct unpack *u, const struct method *m, struct unpacked *out)
 {
 	int rc = m->codec ? unpack_frames(u, m->codec, 0) : unpack_zip(u);
 
@@ -162,7 +162,7 @@ int unpack(int in, uint64_t bytes, uint64_t limit, struct unpacked *out)
 		rc = m ? 0 : -EBADMSG;
 	if (rc == 0) {
 		u->out = open_nameless();
-		rc = u->out < 0 ? u->out : run(u, m, out);
+		rc = u->out < 0 ? u->out : unpack_by(u, m, out);
 		if (rc != 0 && u->out >= 0)
 			close(u->out);
 	}

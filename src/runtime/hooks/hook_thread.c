@@ -60,7 +60,7 @@ void weft_thread_prime(const struct weft_thread_stack *stack)
 	weft_slot_claim(&birth);
 }
 
-static void *run(void *arg)
+static void *hook_thread_run(void *arg)
 {
 	struct start start = *(struct start *)arg;
 	struct weft_cleanup at_exit;
@@ -80,7 +80,7 @@ static void *run(void *arg)
 
 static int run_c11(void *arg)
 {
-	return (int)(intptr_t)run(arg);
+	return (int)(intptr_t)hook_thread_run(arg);
 }
 
 struct weft_thread_stack weft_thread_stack(const pthread_attr_t *attr)
@@ -136,7 +136,7 @@ WEFT_API int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void 
 	if (!weft_hook_is_on(WEFT_HOOK_THREADS) || !(start = new_start(attr, arg)))
 		return weft_real(pthread_create)(thread, attr, routine, arg);
 	start->run = routine;
-	result = weft_real(pthread_create)(thread, attr, run, start);
+	result = weft_real(pthread_create)(thread, attr, hook_thread_run, start);
 	if (result)
 		free(start);
 	return result;

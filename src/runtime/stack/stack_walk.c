@@ -64,7 +64,7 @@ RARELY void crossed(void *arg, const struct unwind_registers *regs)
 		set_readable_stack(&walk->memory, &view);
 }
 
-INLINE int find_rule(void *arg, uint64_t pc, const struct unwind_rule **rule)
+INLINE int stack_find_rule(void *arg, uint64_t pc, const struct unwind_rule **rule)
 {
 	struct walk *walk = arg;
 
@@ -102,7 +102,7 @@ static uint64_t first_pc(const struct stack_take *take)
 static __attribute__((noinline)) uint32_t walk_by_rules(struct walk *walk, uint64_t *pcs,
 							uint32_t max, enum unwind_end *end)
 {
-	static const struct unwind_walker walker = {.find = find_rule, .crossed = crossed};
+	static const struct unwind_walker walker = {.find = stack_find_rule, .crossed = crossed};
 	struct unwind_registers regs;
 
 	take_registers(&regs, walk->take->uc);
@@ -112,7 +112,7 @@ static __attribute__((noinline)) uint32_t walk_by_rules(struct walk *walk, uint6
 static __attribute__((noinline)) uint32_t walk_callers(struct walk *walk, uint64_t *pcs,
 						       uint32_t max, enum unwind_end *end)
 {
-	static const struct unwind_walker walker = {.find = find_rule, .crossed = crossed};
+	static const struct unwind_walker walker = {.find = stack_find_rule, .crossed = crossed};
 	struct unwind_registers regs;
 
 	set_caller_registers(&regs, walk->take->caller);
