@@ -51,7 +51,7 @@ static int collapsed_sample(struct export_job *x, const struct sample *s)
 	return 0;
 }
 
-/* A frame must not look like two, nor a line. */
+/* ';' and control characters would split a frame, or a line. */
 static void collapsed_put_frame(struct buf *b, const char *text)
 {
 	for (; *text; text++) {

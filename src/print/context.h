@@ -46,7 +46,8 @@ int contexts_add(struct contexts *c, uint64_t thread, int64_t start_ns, int64_t 
 		 uint64_t offset);
 /* Keeps a copy of its text for other chunks, or leaves it out: 1, 0, -ENOMEM. */
 int contexts_keep(struct contexts *c, struct context_printed *i);
-/* Takes the one added last, not kept, out again: its own chunk adds it. 0 or -ENOMEM. */
+/* Takes out the one added last, whose text was not kept: its own chunk adds it again. 0, -ENOMEM.
+ */
 int contexts_leave(struct contexts *c);
 /* Before the events of a chunk: drops what holds for none of them. 0 or -ENOMEM. */
 int contexts_enter(struct contexts *c, uint64_t chunk);

@@ -47,7 +47,7 @@ struct moment times_point(const struct weft_jfr_chunk_view *chunk, int64_t numbe
 		return (struct moment){.ns = (wide)number * NS_PER_S};
 	if (unit == TIME_EPOCH_NS)
 		return (struct moment){.ns = number};
-	/* as Java adds: what is too much begins anew */
+	/* wraps on overflow, as Java's addition does */
 	since = (uint64_t)number - (uint64_t)chunk->start_ticks;
 	ns = (uint64_t)chunk->start_ns + (uint64_t)ticks_to_ns(chunk, (int64_t)since);
 	return (struct moment){.ns = (int64_t)ns};

@@ -214,7 +214,7 @@ static void tell_dropped(const struct recording_written *written)
 
 #define NAMED_MAX 8
 
-/* Those that still run after a moment, which a process needs that a signal has just ended. */
+/* Programs that still run after a moment: one that a signal has just ended needs that long. */
 static size_t find_running(const struct record *r, struct collector_running *out)
 {
 	size_t count = collector_descendants(r->collector, out, NAMED_MAX);

@@ -367,7 +367,7 @@ static void look_anew(struct wall *w, struct wall_thread *t, const struct thread
 	begin_stay(w, t, missed + (cells > 0), now_ns);
 }
 
-/* Its books have just begun, and know nothing of this look: it stands for the time before. */
+/* A new thread's books do not count this look: it stands for the time before them. */
 static void look_first(struct wall *w, struct wall_thread *t)
 {
 	struct thread_sched now;

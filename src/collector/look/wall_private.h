@@ -144,8 +144,9 @@ void wall_delay(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 void wall_delay_flush(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 
-/* wall_account.c: with the first reading of a thread; at each look; all that is told of it by now
- * may be held against it; and when it ended, at @now_ns the latest, with what it had used then. */
+/* wall_account.c: a thread's time by the kernel, against which its samples are held. Begun with the
+ * first reading of the thread, followed at each look; told when all its samples so far are; ended
+ * when the thread has, at @now_ns the latest, with what it had used by then. */
 void wall_account_begin(struct wall *w, struct wall_thread *t);
 void wall_account_follow(struct wall *w, struct wall_thread *t);
 void wall_account_tell(struct wall *w, struct wall_thread *t);

@@ -296,7 +296,7 @@ void session_events_clock(struct session *s)
 
 /* ---- changes */
 
-/* A select that there is not acts as "all", and is told even if that is what it was before. */
+/* An unknown select counts as "all", and is reported even if that changes nothing. */
 static void set_samples(struct session *s, struct queue *q,
 			void (*changed)(void *arg, const char *name), void *arg)
 {

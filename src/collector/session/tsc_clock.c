@@ -16,7 +16,7 @@
 #define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define LOOK_NS UINT64_C(1000000000)
 #define TRIES 5
-#define RATE_NS UINT64_C(1000000000) /* what the rate behind the newest anchor is taken over */
+#define RATE_NS UINT64_C(1000000000) /* over which the newest rate is measured */
 
 #if defined(__x86_64__)
 int tsc_anchor_take(struct tsc_anchor *out)

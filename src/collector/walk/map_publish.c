@@ -86,7 +86,7 @@ static uint32_t cut_list(struct weft_map_module *list, size_t count, uint32_t mo
 	return (uint32_t)kept;
 }
 
-/* Opens what is not yet; returns how many of the tables are not there (yet). */
+/* Opens the tables that are not open yet; returns how many are still missing. */
 static size_t fill_list(struct weft_map_module *list, struct modules *modules, struct process *p,
 			int quick)
 {

@@ -51,8 +51,8 @@ struct walk {
 
 const struct code walked_jit_code = {"", "[jit]", NULL};
 
-/* The mapping of the same file in /proc/PID/maps, which can be opened even where a path cannot; or
- * @told. */
+/* The same file's mapping in /proc/PID/maps, which can be opened even where its path cannot; else
+ * @told, the one that the program's log has. */
 static struct mapping *as_mapped(const struct walk *w, struct mapping *told, uint64_t pc)
 {
 	struct mapping *mapped = maps_find(&w->process->walk->maps, pc);

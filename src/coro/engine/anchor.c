@@ -18,7 +18,7 @@ static uint64_t tsc_now(void)
 #if defined(__x86_64__)
 	return __builtin_ia32_rdtsc();
 #else
-	return 0; /* and no clocksource of the kernel's is called so */
+	return 0; /* never asked: without a TSC no clocksource is named so */
 #endif
 }
 

@@ -35,7 +35,7 @@ static int plt_rules_put_all(const struct elf_module *m, const GElf_Shdr *h, elf
 	return put(arg, h->sh_addr, h->sh_addr + h->sh_size, called);
 }
 
-/* Offset in a stub behind its push: where the rest of it has one word more; 0: no push. */
+/* Offset behind the stub's push, from where the CFA is 8 bytes further; 0: no push. */
 static int32_t end_of_push(const uint8_t *stub)
 {
 	for (int32_t at = 0; at + 5 < STUB; at++)

@@ -62,7 +62,7 @@ struct interval_ends {
 
 /* Draws of equal weight that would tell the share as well; 0: none. */
 double interval_draws(const struct draws *part, const struct draws *whole);
-/* The interval of a share (0..1) that @draws, not always a whole number, told; 0..1 for none. */
+/* The interval of a share (0..1) estimated from @draws, which need not be whole; 0..1 for none. */
 struct interval_ends interval_wilson(double share, double draws);
 /* 0 and *out; -1: there is no whole, or the part is none of it (@out is untouched). */
 int interval_share(const struct draws *part, const struct draws *whole, struct interval_ends *out);

@@ -45,8 +45,8 @@ struct report {
 	size_t first_tag, tag_count; /* in sums: tags and labels of an overview */
 	uint32_t tags_left;          /* beyond REPORT_TAGS */
 	struct partition partition;  /* by these, when they are several */
-	uint32_t like[REPORT_SUMS];  /* why a sum is not shown: 1 + the index of one that says
-					nearly the same, or REPORT_BEYOND; 0 = it is shown */
+	uint32_t like[REPORT_SUMS];  /* why a sum is not shown: 1 + the index of another that
+					says nearly the same, or REPORT_BEYOND; 0: it is */
 	int overview, counts;
 	uint32_t key_count; /* the first of the model's keys, which the file has */
 	struct tree tree;

@@ -89,7 +89,8 @@ static enum entry ring_classify_busy(const struct ring *r, uint64_t busy, uint64
 	return waited > LONG_DOUBT_NS ? ABANDONED : REFUSE;
 }
 
-/* Before busy is ours: RESERVED is the other append's. The end of that, if it may go on; else 0. */
+/* Before this append owns busy: RESERVED still belongs to the one that it interrupted. Returns the
+ * end of that, if it may go on, else 0. */
 static uint64_t ring_forget(struct weft_ring_producer *p, enum entry entry)
 {
 	uint64_t end = entry == IN_DOUBT ? RESERVED(p) : 0;
