@@ -57,17 +57,3 @@ void buf_put_be(struct buf *b, uint64_t value, unsigned int bytes)
 		out[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
 	buf_put(b, out, bytes <= sizeof(out) ? bytes : sizeof(out));
 }
-
-void buf_put_leb128(struct buf *b, uint64_t value)
-{
-	uint8_t out[9];
-	size_t n = 0;
-
-	/* the ninth byte carries eight bits and no continuation */
-	while (n < 8 && value > 0x7F) {
-		out[n++] = (uint8_t)(value | 0x80);
-		value >>= 7;
-	}
-	out[n++] = (uint8_t)value;
-	buf_put(b, out, n);
-}

@@ -21,6 +21,5 @@ uint8_t *buf_reserve(struct buf *b, size_t bytes); /* room for more at the end; 
 void buf_put(struct buf *b, const void *data, size_t bytes);
 void buf_put_u8(struct buf *b, uint8_t value);
 void buf_put_be(struct buf *b, uint64_t value, unsigned int bytes); /* big endian */
-void buf_put_leb128(struct buf *b, uint64_t value);                 /* JFR's: at most 9 bytes */
 
 #endif

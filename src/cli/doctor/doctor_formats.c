@@ -6,9 +6,12 @@
  */
 #include "cli/doctor/doctor.h"
 
+#include "proc/proc_maps.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <weft/abi/otel_process_context.h>
 #include <weft/publish.h>
 
@@ -26,22 +29,18 @@ static const char *publisher(uint32_t who)
 	return who < sizeof(publishers) / sizeof(publishers[0]) ? publishers[who] : "unknown";
 }
 
-/* The name of the process context's mapping; "" = there is none. */
-static void doctor_formats_mapping_name(char *name, size_t room)
+struct mapping_name {
+	char text[256]; /* "": there is none */
+};
+
+static int doctor_formats_take_name(void *arg, struct proc_map *map)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
+	struct mapping_name *name = arg;
+	int is = strstr(map->path, WEFT_OTEL_PROCESS_SIGNATURE) != NULL;
 
-	name[0] = '\0';
-	while (maps && !name[0] && fgets(line, sizeof(line), maps)) {
-		const char *at = strpbrk(line, "/[");
-
-		line[strcspn(line, "\n")] = '\0';
-		if (at && strstr(at, WEFT_OTEL_PROCESS_SIGNATURE))
-			snprintf(name, room, "%s", at);
-	}
-	if (maps)
-		fclose(maps);
+	if (is)
+		snprintf(name->text, sizeof(name->text), "%s", map->path);
+	return is;
 }
 
 static void format_names(unsigned int formats, char *text, size_t room)
@@ -54,16 +53,17 @@ static void format_names(unsigned int formats, char *text, size_t room)
 
 void doctor_list_formats(const struct weft_session_header *header)
 {
-	char first[64], name[256];
+	struct mapping_name name = {""};
 	int (*select_formats)(unsigned int);
+	char first[64];
 
 	format_names(header->formats, first, sizeof(first));
 	*(void **)(void *)&select_formats = dlsym(RTLD_DEFAULT, "weft_publish_select");
 	if (select_formats)
 		select_formats(header->formats | WEFT_FORMAT_OTEL);
-	doctor_formats_mapping_name(name, sizeof(name));
+	proc_maps_each(getpid(), doctor_formats_take_name, &name);
 	printf("%s(otel when on: process context by %s%s%s, thread context by %s)\n", first,
-	       publisher(header->otel_process), name[0] ? " as " : "", name,
+	       publisher(header->otel_process), name.text[0] ? " as " : "", name.text,
 	       publisher(header->otel_thread));
 }
 

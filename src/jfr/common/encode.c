@@ -56,6 +56,13 @@ uint8_t *encode_utf8(uint8_t *to, const char *text, size_t bytes)
 	return to + repaired;
 }
 
+void buf_put_leb128(struct buf *b, uint64_t value)
+{
+	uint8_t out[LEB128_MAX];
+
+	buf_put(b, out, (size_t)(encode_leb128(out, value) - out));
+}
+
 void buf_put_string(struct buf *b, const char *text, size_t bytes)
 {
 	uint8_t *to = buf_reserve(b, encode_utf8_room(bytes));

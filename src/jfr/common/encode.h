@@ -45,6 +45,7 @@ static inline size_t encode_utf8_room(size_t bytes)
  * become U+FFFD, so that no reader meets a malformed string.
  */
 uint8_t *encode_utf8(uint8_t *to, const char *text, size_t bytes);
+void buf_put_leb128(struct buf *b, uint64_t value);
 void buf_put_string(struct buf *b, const char *text, size_t bytes);
 
 /* One event: its size, which counts itself, then @body. */

@@ -2,6 +2,8 @@
 /* Sizes are padded to four bytes, texts rotate through the encodings: all of it is legal. */
 #include "fake.h"
 
+#include "jfr/common/encode.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
