@@ -11,7 +11,6 @@
  *   sampler.c       the handlers: a sample and its weight
  *   orders.c        handler of the priming signal
  *   sample_labels.c a sample's labels, recorded once
- *   registers.h     registers out of a ucontext
  *   engine.c        start and stop of sampling
  *   adopt.c         threads that were there before
  *   attach.c        a collector that comes later
