@@ -13,8 +13,8 @@
  */
 #include <string.h>
 
+#include "runtime/core/handling.h"
 #include "runtime/event/event.h"
-#include "runtime/sample/sample.h"
 #include "runtime/stack/registers.h"
 #include "runtime/stack/stack.h"
 

@@ -26,6 +26,7 @@
 
 #include "base/context_snapshot.h"
 #include "runtime/context/context.h"
+#include "runtime/core/handling.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
