@@ -14,7 +14,7 @@
 
 #include "harness.h"
 #include "runtime/core/ring.h"
-#include "runtime/sample/registers.h"
+#include "runtime/stack/registers.h"
 
 #define STACK_BYTES ((size_t)1 << 20)
 #define DEEP_MAX 64

@@ -3,9 +3,10 @@
 """rooms.py SOURCE BUILD: the walls of src/, by the table docs/rooms.txt.
 
 Symbols are read from the objects: a file may use those of its own room, of rooms before its own
-within the same, and of the rooms that the table lets it use. No more than CIRCLE_MAX files may
-stand in a circle of uses. A room has at most FILES_MAX files, and a head header of its own name that
-names each of them. docs/rooms.svg is what `rooms.py SOURCE --draw` prints.
+within the same, and of the rooms that the table lets it use. So it is with headers that a file
+includes. No more than CIRCLE_MAX files may stand in a circle of uses. A room has at most FILES_MAX
+files, and a head header of its own name that names each of them. docs/rooms.svg is what `rooms.py
+SOURCE --draw` prints.
 """
 import collections
 import json
@@ -79,13 +80,22 @@ def symbols(found):
     return {file: (defined[file], wanted[file] - defined[file]) for file in found}
 
 
-def uses_of(table, found):
+def interposed(source):
+    """What libweft.so and libweft-waits.so export: hooks stand before libc's functions."""
+    names = set()
+    for library in ("libweft", "libweft-waits"):
+        with open(os.path.join(source, "tests", "abi", library + ".syms"), encoding="utf-8") as listed:
+            names.update(listed.read().split())
+    return names
+
+
+def uses_of(table, found, source):
     """(user, used) -> symbols. What two rooms define is taken from where it may be taken."""
-    homes, wanted = collections.defaultdict(list), {}
+    homes, wanted, hooks = collections.defaultdict(list), {}, interposed(source)
     for file, (defined, wanted[file]) in symbols(found).items():
-        is_hook = file.startswith(("runtime/hooks/", "waits/"))  # which stand before libc's functions
+        is_hook = file.startswith(("runtime/hooks/", "waits/"))
         for s in defined:
-            if s.startswith("weft_") or not is_hook:
+            if s.startswith("weft_") or not is_hook or s not in hooks:
                 homes[s].append(file)
     uses = collections.defaultdict(set)
     for file, names in wanted.items():
@@ -167,6 +177,17 @@ def without_head(source, rooms):
                 yield f"src/{room}/{head} does not name {n}"
 
 
+def included_up(table, source, rooms):
+    """Inline functions, macros and types leave no symbol: within a room headers have an order, too."""
+    for room, names in sorted(rooms.items()):
+        for file in sorted(f"{room}/{n}" for n in names):
+            with open(os.path.join(source, "src", file), encoding="utf-8") as text:
+                for used in re.findall(r'^#include "(\w+/(?:\w+/)*\w+\.h)"', text.read(), re.M):
+                    if os.path.isfile(os.path.join(source, "src", used)) \
+                            and (file, used) not in table.exempt and not table.allows(file, used):
+                        yield f"{file} includes {used}"
+
+
 def draw(table):
     """The two planes, rooms stacked as they stand on each other."""
     width, line, pad = 430, 17, 8
@@ -217,7 +238,7 @@ def main():
         return 0
     rooms = rooms_on_disk(source)
     found = objects(source, sys.argv[2])
-    uses = uses_of(table, found)
+    uses = uses_of(table, found, source)
     with open(os.path.join(source, "docs", "rooms.svg"), encoding="utf-8") as drawn:
         is_drawn = drawn.read() == draw(table)
     checks = {
@@ -228,6 +249,7 @@ def main():
         "each has a head header that names its files": list(without_head(source, rooms)),
         "no arrow leads up": [f"{a} uses {b}: {' '.join(sorted(s))}" for (a, b), s in sorted(uses.items())
                               if not table.allows(a, b)],
+        "no header is included from above": list(included_up(table, source, rooms)),
         f"no circle of more than {CIRCLE_MAX} files": [
             " ".join(c) for c in circles(found, uses) if len(c) > CIRCLE_MAX],
         "the picture is of this table (rooms.py SOURCE --draw)": [] if is_drawn else ["docs/rooms.svg is another"],

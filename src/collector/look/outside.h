@@ -14,7 +14,6 @@
 
 #include "collector/look/wall.h"
 #include "collector/process/queue.h"
-#include "collector/session/session.h"
 
 struct outside;
 

@@ -11,8 +11,6 @@
  */
 #include "collector/look/wall_private.h"
 
-#include "collector/write/timeline.h"
-
 #include <fnmatch.h>
 
 static uint64_t generation_of(const struct weft_slot *slot)
@@ -132,7 +130,7 @@ int wall_account_is_late(const struct wall *w, const struct wall_thread *t, uint
 
 	if (!last_words(w, &t->account.who, &last) || last.ended_ns < t->looked_ns)
 		last.ended_ns = t->looked_ns;
-	return t->account.who.slot != WALL_NO_SLOT && now_ns > last.ended_ns + TIMELINE_LINGER_NS;
+	return t->account.who.slot != WALL_NO_SLOT && now_ns > last.ended_ns + WALL_LINGER_NS;
 }
 
 /* Its last words, if they are kept, and if they can be. */

@@ -13,6 +13,7 @@
  *   system_read.c  the machine's files in /proc
  *   order.c        the priming signal, from outside
  *   queue.c        batches from thread to thread
+ *   wall_word.h    what is said of waiting threads
  *   maps.c         what is mapped where
  *   loads.c        what has come and gone
  *   snapshot.c     module map, as handlers read it

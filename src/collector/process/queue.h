@@ -28,7 +28,7 @@ enum batch_kind {
 	BATCH_TYPE,     /* of events; data: struct type_word (session_events.h) */
 	BATCH_SETTINGS, /* more lines of settings, for the recording; no process */
 	BATCH_WARNING,  /* for the recording, and whoever began it; data: text; no process */
-	BATCH_WALL,     /* of the outside thread; data: struct wall_word (wall.h) */
+	BATCH_WALL,     /* of the outside thread; data: struct wall_word (wall_word.h) */
 	BATCH_WALL_WALKED, /* the same; where a sample followed, a struct walked_sample follows */
 	BATCH_LOOKS,       /* of the outside thread; data: struct look_word (looks.h) */
 	BATCH_THREAD_END,  /* no more samples of this slot and generation */

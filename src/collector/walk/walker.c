@@ -3,7 +3,7 @@
 #include "collector/walk/walk.h"
 
 #include "base/clock.h"
-#include "collector/look/wall.h"
+#include "collector/process/wall_word.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/process_walk.h"
 

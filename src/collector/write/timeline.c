@@ -194,7 +194,7 @@ void timeline_end(struct timelines *all, struct process *p, struct process_threa
 
 static int timeline_is_over(const struct timelines *all, const struct timeline *l)
 {
-	return l->ended_ns && !l->first && all->now_ns > l->ended_ns + TIMELINE_LINGER_NS;
+	return l->ended_ns && !l->first && all->now_ns > l->ended_ns + WALL_LINGER_NS;
 }
 
 static void timeline_sweep(struct timelines *all)

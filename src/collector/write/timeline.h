@@ -18,13 +18,11 @@
 #ifndef WEFT_COLLECTOR_TIMELINE_H
 #define WEFT_COLLECTOR_TIMELINE_H
 
-#include "collector/look/wall.h"
+#include "collector/process/wall_word.h"
 #include "collector/write/recording.h"
 
 /* The drain thread's longest pause, and what a busy machine adds to it. */
 #define TIMELINE_WAIT_NS UINT64_C(300000000)
-/* The longest time between two looks at one thread, and as above. */
-#define TIMELINE_LINGER_NS UINT64_C(1500000000)
 
 enum timeline_kind {
 	ITEM_SAMPLE, /* of the thread's own */

@@ -43,13 +43,6 @@
 
 #include "runtime/core/runtime.h"
 
-enum weft_changed {
-	WEFT_CHANGED_IDS = 1 << 0,
-	WEFT_CHANGED_LABELS = 1 << 1,
-	WEFT_CHANGED_ALL = 3,
-	WEFT_CHANGED_STORE = 1 << 2, /* another store is shown, with its record (otel.h) */
-};
-
 /* What a write has to show besides the label set itself; set by whoever selects formats. */
 #define WEFT_SHOWS_LABELS 1u /* custom_labels_current_set, and so labels 0 and 1 */
 #define WEFT_SHOWS_OTEL 2u
@@ -91,8 +84,5 @@ void weft_publish_deferred(void);
 
 /* In a forked child, which does not share what its parent publishes. System calls. */
 void weft_publish_after_fork(void);
-
-/* The bit in the guard's word that tells the inline writes to publish. */
-void weft_guard_publishes(int on); /* guard.c */
 
 #endif

@@ -8,6 +8,7 @@
  * sees it (labels 0 and 1, if the context was another when the store was last shown); then, while
  * seq is odd, v1 and the pointers are written. Usually only pointers are.
  */
+#include "runtime/context/context.h"
 #include "runtime/core/label_store.h"
 
 #include "runtime/otel/otel_private.h"

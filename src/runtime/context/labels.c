@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "runtime/context/context.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"

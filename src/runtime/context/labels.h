@@ -21,9 +21,6 @@
 
 #include "runtime/core/runtime.h"
 
-/* Labels per thread; set once in the constructor (WEFT_LABELS_MAX). */
-extern uint32_t weft_labels_max __attribute__((visibility("hidden")));
-
 /* The visible set, weft's or the program's, for a handler of the thread; NULL: no labels. */
 const struct weft_custom_labels_set *weft_labels_visible(const struct weft_slot *slot);
 
@@ -31,14 +28,6 @@ const struct weft_custom_labels_set *weft_labels_visible(const struct weft_slot 
 static inline uint64_t weft_labels_generation(const struct weft_custom_labels_set *set)
 {
 	return load_relaxed((const uint64_t *)(const void *)set - 1);
-}
-
-/* Is @set in this slot, or in a coroutine's block? */
-static inline int weft_labels_is_own(const struct weft_slot *slot,
-				     const struct weft_custom_labels_set *set)
-{
-	return (uint64_t)(uintptr_t)set - (uint64_t)(uintptr_t)slot < sizeof(*slot) ||
-	       weft_block_of((uint64_t)(uintptr_t)set);
 }
 
 /*

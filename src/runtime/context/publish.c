@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/context/labels.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/label_store.h"
 #include "runtime/core/sys.h"

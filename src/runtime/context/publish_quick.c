@@ -5,6 +5,7 @@
  * of publish.c, store for store; any other case is left to it before anything that others see has
  * changed.
  */
+#include "runtime/context/context.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
 #include "runtime/otel/otel.h"

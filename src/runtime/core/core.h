@@ -17,6 +17,7 @@
  *   key.c                the end of a thread
  *   fork.c               before, after, and the child
  *   copies.c             two copies act as one
+ *   handling.h           handlers that run
  *   ring.c               append to a ring
  *   ring_append.h        a record written in place
  *   log.c                dictionary and module log

@@ -7,7 +7,7 @@
  * weft_fork_guard points at an ordinary word until the page is mapped, and for good if it cannot be
  * mapped: then only pthread_atfork protects the parent's slots.
  */
-#include "runtime/context/context.h"
+#include "runtime/core/runtime.h"
 #include "runtime/core/sys.h"
 
 #define GUARD_BYTES 4096

@@ -20,9 +20,10 @@
 #ifndef WEFT_RUNTIME_LABEL_STORE_H
 #define WEFT_RUNTIME_LABEL_STORE_H
 
-#include "runtime/context/context.h"
-#include "runtime/context/labels.h"
+#include <weft/abi/custom_labels_v1.h>
+
 #include "runtime/core/customlabels_meet.h"
+#include "runtime/core/runtime.h"
 
 /* The values of labels 0 and 1 of a set; 0, 0 = both are absent. */
 struct weft_label_ids {
@@ -135,7 +136,9 @@ struct weft_label_change {
 	uint32_t keys, values; /* labels in which hidden differs from shown by now */
 };
 
+/* Both are set once, in the constructor. */
 #pragma GCC visibility push(hidden)
+extern uint32_t weft_labels_max;  /* labels per thread (WEFT_LABELS_MAX) */
 extern uint32_t weft_labels_twin; /* where set B lies, from set A */
 #pragma GCC visibility pop
 
@@ -157,6 +160,14 @@ static inline struct weft_custom_labels_label *
 weft_store_label(const struct weft_custom_labels_set *set, uint32_t n)
 {
 	return (struct weft_custom_labels_label *)(uintptr_t)(set + 1) + n;
+}
+
+/* Is @set in this slot, or in a coroutine's block? */
+static inline int weft_labels_is_own(const struct weft_slot *slot,
+				     const struct weft_custom_labels_set *set)
+{
+	return (uint64_t)(uintptr_t)set - (uint64_t)(uintptr_t)slot < sizeof(*slot) ||
+	       weft_block_of((uint64_t)(uintptr_t)set);
 }
 
 /* label_store.c */

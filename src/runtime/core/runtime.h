@@ -170,6 +170,8 @@ static inline uint32_t weft_rt_run_state(void)
 /* guard.c */
 int weft_guard_open(void);   /* maps the page; 0 or -errno; not in a handler */
 void weft_guard_renew(void); /* this process owns its threads' slots again */
+/* The bit in the guard's word that tells the inline writes to publish. */
+void weft_guard_publishes(int on);
 static inline int weft_guard_holds(void)
 {
 	return *(const volatile uint32_t *)weft_fork_guard != 0;
@@ -295,6 +297,14 @@ void weft_context_save(const struct weft_slot *slot, struct weft_context_words *
 void weft_context_load(struct weft_slot *slot, const struct weft_context_words *from);
 uint32_t weft_tag_intern_own(const char *string);
 int weft_tag_name_own(unsigned int n, const char *name);
+
+/* What a write has changed, for whoever makes the other formats of it. */
+enum weft_changed {
+	WEFT_CHANGED_IDS = 1 << 0,
+	WEFT_CHANGED_LABELS = 1 << 1,
+	WEFT_CHANGED_ALL = 3,
+	WEFT_CHANGED_STORE = 1 << 2, /* another store is shown, with its record (otel.h) */
+};
 
 /* key.c: releases a thread's slot when the thread ends. weft_key_arm() returns 0 without a key. */
 void weft_key_open(void);

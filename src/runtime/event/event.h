@@ -26,17 +26,6 @@
 
 #include "runtime/core/runtime.h"
 
-/* A caller's registers at its call; event_entry.c stores them by these offsets. */
-struct weft_event_caller {
-#if defined(__x86_64__)
-	uint64_t rbx, rbp, r12, r13, r14, r15;
-#else
-	uint64_t x19_x29[11];
-#endif
-	uint64_t sp; /* its value after the return */
-	uint64_t pc; /* within the instruction of the call */
-};
-
 /* What one copy does for another. @caller: NULL where no stack is wanted. */
 struct weft_event_v1 {
 	uint32_t size; /* fields are appended, never changed */

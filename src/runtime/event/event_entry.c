@@ -11,6 +11,8 @@
  */
 #include "runtime/event/event.h"
 
+#include "runtime/stack/registers.h"
+
 #define ROW 72 /* weft_event_type.row */
 _Static_assert(offsetof(struct weft_event_type, row) == ROW, "row");
 _Static_assert(offsetof(struct weft_event, type) == 0, "type of an event");

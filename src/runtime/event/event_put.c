@@ -15,6 +15,7 @@
 #include "runtime/context/labels.h"
 #include "runtime/event/event.h"
 #include "runtime/event/events_ring.h"
+#include "runtime/stack/registers.h"
 #include "runtime/stack/stack.h"
 
 #define REGISTERS_BYTES (64 * 8) /* more than there are */

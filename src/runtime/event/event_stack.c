@@ -13,9 +13,9 @@
  */
 #include <string.h>
 
+#include "runtime/core/handling.h"
 #include "runtime/event/event.h"
-#include "runtime/sample/registers.h"
-#include "runtime/sample/sample.h"
+#include "runtime/stack/registers.h"
 #include "runtime/stack/stack.h"
 
 /* A shorter copy is not worth it. */

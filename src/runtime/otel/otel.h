@@ -18,7 +18,7 @@
 #ifndef WEFT_RUNTIME_OTEL_H
 #define WEFT_RUNTIME_OTEL_H
 
-#include "runtime/context/context.h"
+#include "runtime/core/runtime.h"
 
 /* Turns the format on, unless another library publishes already. 0 or -errno; system calls. */
 int weft_otel_begin(void);

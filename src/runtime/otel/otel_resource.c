@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <weft/publish.h>
+
 #include "runtime/core/copies.h"
 #include "runtime/core/sys.h"
 

@@ -5,6 +5,7 @@
  */
 #include "runtime/sample/sample.h"
 
+#include "runtime/core/handling.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
 

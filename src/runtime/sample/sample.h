@@ -11,7 +11,6 @@
  *   sampler.c       the handlers: a sample and its weight
  *   orders.c        handler of the priming signal
  *   sample_labels.c a sample's labels, recorded once
- *   registers.h     registers out of a ucontext
  *   engine.c        start and stop of sampling
  *   adopt.c         threads that were there before
  *   attach.c        a collector that comes later
@@ -95,39 +94,6 @@ uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most);
 /* Fills in label_generation and, if there is @room, appends the labels to the record. */
 void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *sample,
 			    uint32_t room);
-
-/*
- * Marks handlers of ours that run, and events that walk a stack, for those who wait until they are
- * done: on a thread with a slot by a plain store, else by a shared count. weft_handling_end() takes
- * the result of begin; a handler that interrupts a walk restores what it found.
- */
-struct weft_handling {
-	struct weft_slot *slot; /* NULL: counted */
-	uint64_t before;
-};
-
-static inline struct weft_handling weft_handling_begin(void)
-{
-	struct weft_handling h = {.slot = weft_slot_mine()};
-
-	if (LIKELY(h.slot != NULL)) {
-		h.before = load_relaxed(&h.slot->thread.handling);
-		store_relaxed(&h.slot->thread.handling,
-			      (uint64_t)(uintptr_t)__builtin_frame_address(0));
-	} else {
-		__atomic_fetch_add(&weft_rt.header->handling, 1, __ATOMIC_RELAXED);
-	}
-	KEEP_ORDER();
-	return h;
-}
-
-static inline void weft_handling_end(struct weft_handling h)
-{
-	if (LIKELY(h.slot != NULL))
-		store_release(&h.slot->thread.handling, h.before);
-	else
-		__atomic_fetch_sub(&weft_rt.header->handling, 1, __ATOMIC_RELEASE);
-}
 
 /* join.c */
 int weft_join_set_path(const char *path); /* in the constructor, or when a collector attaches */

@@ -26,6 +26,7 @@
 
 #include "base/context_snapshot.h"
 #include "runtime/context/context.h"
+#include "runtime/core/handling.h"
 #include "runtime/core/ring.h"
 #include "runtime/core/sys.h"
 #include "runtime/event/event.h"
@@ -33,7 +34,7 @@
 #include "runtime/sample/clock_rest.h"
 #include "runtime/sample/kernel_time.h"
 #include "runtime/sample/mask.h"
-#include "runtime/sample/registers.h"
+#include "runtime/stack/registers.h"
 #include "runtime/stack/stack.h"
 
 #define OPENING_MAX_US 10000 /* by what has a tick to its name that is none */

@@ -8,6 +8,7 @@
  *   stack_copy.c   registers and a copy
  *   module_map.c   which rule a pc has
  *   tables.c       the unwind tables, mapped
+ *   registers.h    registers, by DWARF number
  */
 #ifndef WEFT_RUNTIME_STACK_H
 #define WEFT_RUNTIME_STACK_H

@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 
 #include "runtime/core/sys.h"
-#include "runtime/sample/registers.h"
+#include "runtime/stack/registers.h"
 
 #define FIXED_BYTES ((uint32_t)(sizeof(struct weft_sample_record) + REGISTER_COUNT * 8))
 

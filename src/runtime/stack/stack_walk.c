@@ -12,8 +12,8 @@
  */
 #include "runtime/stack/stack.h"
 
-#include "runtime/sample/registers.h"
 #include "runtime/stack/module_map.h"
+#include "runtime/stack/registers.h"
 #include "unwind/walk_body.h"
 
 #if defined(__x86_64__)

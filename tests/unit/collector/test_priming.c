@@ -4,6 +4,7 @@
 #include "collector/look/outside.h"
 #include "collector/look/priming.h"
 #include "collector/process/order.h"
+#include "collector/session/session.h"
 #include "proc/thread_stat.h"
 
 #include "base/session_layout.h"

@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #include "events_unit.h"
+#include "runtime/stack/registers.h"
 
 static struct ring_reader reader;
 static struct weft_slot *slot;

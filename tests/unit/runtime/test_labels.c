@@ -14,6 +14,7 @@
 
 #include "children.h"
 #include "label_value.h"
+#include "runtime/context/context.h"
 #include "runtime/core/label_store.h"
 #include "unit.h"
 

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registers of an interrupted thread, by DWARF number, from its ucontext. */
+/* The registers of an interrupted thread, or of an event's caller, by DWARF number. */
 #ifndef WEFT_RUNTIME_REGISTERS_H
 #define WEFT_RUNTIME_REGISTERS_H
 
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "runtime/event/event.h"
+/* Of an event's caller, at its call; event/event_entry.c stores them by these offsets. */
+struct weft_event_caller {
+#if defined(__x86_64__)
+	uint64_t rbx, rbp, r12, r13, r14, r15;
+#else
+	uint64_t x19_x29[11];
+#endif
+	uint64_t sp; /* its value after the return */
+	uint64_t pc; /* within the instruction of the call */
+};
 
 #if defined(__x86_64__)
 #define REGISTER_COUNT 17
