@@ -5,6 +5,7 @@
 #include "cli/frame/cli.h"
 #include "cli/frame/recording_args.h"
 #include "cli/frame/term.h"
+#include "recorded/recorded.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
  * back whatever ends it.
  *
  *   coro_source.c      a shared file, and its names
- *   coro_recording.c   coroutines of a recording
  *   coro_target.c      the program, and its engine
  *   coro_tell.c        what is told at the end
  *   coro_report.h      a report, printed
