@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro top: coroutines, live. */
 #include "cli/coro/coro_json.h"
+#include "cli/coro/coro_open.h"
 #include "cli/coro/coro_top.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
@@ -125,7 +126,7 @@ static int run(const struct cli_args *args)
 		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
 		return cli_error("no terminal to show it on; --once or --json print");
-	status = coro_source_open(&t.source, cli_operand(args, 0));
+	status = coro_open(&t.source, cli_operand(args, 0));
 	if (status)
 		return status;
 	status = is_once ? once(args, &t, cli_number(args, "interval"))

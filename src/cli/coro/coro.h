@@ -6,6 +6,7 @@
  * Runs on the command's one thread; the screen in a child of its own, so that the terminal is put
  * back whatever ends it.
  *
+ *   coro_open.c        the file that an operand names
  *   coro_source.c      a shared file, and its names
  *   coro_target.c      the program, and its engine
  *   coro_tell.c        what is told at the end
