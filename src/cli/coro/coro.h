@@ -7,7 +7,6 @@
  * back whatever ends it.
  *
  *   coro_open.c        the file that an operand names
- *   coro_source.c      a shared file, and its names
  *   coro_target.c      the program, and its engine
  *   coro_tell.c        what is told at the end
  *   coro_report.h      a report, printed

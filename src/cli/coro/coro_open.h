@@ -3,7 +3,7 @@
 #ifndef WEFT_CLI_CORO_OPEN_H
 #define WEFT_CLI_CORO_OPEN_H
 
-#include "cli/coro/coro_source.h"
+#include "coro/look/source.h"
 
 /* A number, and no file of that name. */
 int coro_open_is_pid(const char *text);

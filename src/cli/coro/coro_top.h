@@ -6,7 +6,7 @@
 #ifndef WEFT_CLI_CORO_TOP_H
 #define WEFT_CLI_CORO_TOP_H
 
-#include "cli/coro/coro_source.h"
+#include "coro/look/source.h"
 
 enum top_lint {
 	TOP_STUCK = 1 << 0,   /* suspended long, and not woken */

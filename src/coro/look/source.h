@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where coroutines are read from: a shared file, found by a process that writes to it; and the
  * names of their addresses. */
-#ifndef WEFT_CLI_CORO_SOURCE_H
-#define WEFT_CLI_CORO_SOURCE_H
+#ifndef WEFT_CORO_SOURCE_H
+#define WEFT_CORO_SOURCE_H
 
 #include "coro/engine/shm.h"
 #include "coro/engine/snapshot.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/coro/coro_source.h"
+#include "coro/look/source.h"
 
 #include "base/atomic.h"
 #include "base/clock.h"
