@@ -2,7 +2,7 @@
 /* weft coro top: coroutines, live. */
 #include "cli/coro/coro_json.h"
 #include "cli/coro/coro_open.h"
-#include "cli/coro/coro_top.h"
+#include "cli/coro/coro_top_text.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
 #include "report/show/layout.h"
@@ -118,7 +118,8 @@ static int run(const struct cli_args *args)
 	struct top t = {.stuck_ns = cli_number(args, "stuck"),
 			.long_ns = cli_number(args, "long-run"),
 			.sort = top_sort_of(cli_text(args, "sort")),
-			.only_lints = cli_flag(args, "lints")};
+			.only_lints = cli_flag(args, "lints"),
+			.has_text = top_has_text};
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
 
