@@ -93,8 +93,8 @@ static int run(const struct cli_args *args)
 }
 
 static const char *const formats[] = {
-#define NAME(NAME, FLAGS, EXTENSION, HELP) #NAME,
-	EXPORT_SAMPLES(NAME)
+#define NAME(NAME, KIND, FLAGS, EXTENSION, HELP) EXPORT_IF_SAMPLES(KIND, #NAME, )
+	EXPORT_FORMATS(NAME)
 #undef NAME
 		NULL,
 };
@@ -129,8 +129,8 @@ const struct cli_command cmd_convert = {
 	.operands_min = 1,
 	.operands_max = 1,
 	.description = "Formats:\n"
-#define HELP(NAME, FLAGS, EXTENSION, HELP) "  " #NAME ": " HELP "\n"
-	EXPORT_SAMPLES(HELP)
+#define HELP(NAME, KIND, FLAGS, EXTENSION, HELP) EXPORT_IF_SAMPLES(KIND, "  " #NAME ": " HELP "\n")
+	EXPORT_FORMATS(HELP)
 #undef HELP
 		"\n"
 		"Exits 1 when the file is damaged (what is whole is converted) or has no samples.",

@@ -278,8 +278,8 @@ const struct cli_command cmd_coro_export = {
 	.description = "INPUT is a trace of JSON lines (- is standard input), or a shared file of "
 		       "stations, left over or in use, of which the last eight events of each are "
 		       "there. Formats:\n"
-#define HELP(NAME, FLAGS, EXTENSION, HELP) "  " #NAME ": " HELP "\n"
-	EXPORT_TRACES(HELP)
+#define HELP(NAME, KIND, FLAGS, EXTENSION, HELP) EXPORT_IF_TRACES(KIND, "  " #NAME ": " HELP "\n")
+	EXPORT_FORMATS(HELP)
 #undef HELP
 		"\n"
 		"Exits 1 when the trace is damaged (the file then holds what lies before; SQL is "

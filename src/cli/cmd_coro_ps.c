@@ -5,6 +5,7 @@
  */
 #include "base/array.h"
 #include "cli/coro/coro_json.h"
+#include "cli/coro/coro_open.h"
 #include "cli/coro/coro_top.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
@@ -260,7 +261,7 @@ static int run(const struct cli_args *args)
 
 	if (cli_given(args, "stuck") && !l.stuck_ns)
 		return cli_usage("--stuck wants a time above 0");
-	status = coro_source_open(&l.source, cli_operand(args, 0));
+	status = coro_open(&l.source, cli_operand(args, 0));
 	if (status)
 		return status;
 	l.now_ns = coro_source_now_ns(&l.source);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro report: what a trace, a recording or a shared file says of its coroutines. */
+#include "cli/coro/coro_open.h"
 #include "cli/coro/coro_report.h"
-#include "cli/coro/coro_source.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/recording_args.h"
 #include "cli/frame/term.h"
+#include "recorded/recorded.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -167,7 +168,7 @@ static int from_file(const struct cli_args *args, struct coro_report *r,
 		     struct coro_report_show *show)
 {
 	struct coro_source source;
-	int status = coro_source_open(&source, show->path);
+	int status = coro_open(&source, show->path);
 
 	if (status)
 		return status;
@@ -214,7 +215,7 @@ static int run(const struct cli_args *args)
 	rc = coro_report_new(&r, &q);
 	if (rc)
 		return cli_error("%s", strerror(-rc));
-	kind = !path || coro_source_is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
+	kind = !path || coro_open_is_pid(path) ? KIND_FILE : cmd_coro_report_kind_of(path);
 	status = cmd_coro_report_is_told(path, &q, kind);
 	if (!status)
 		status = kind == KIND_FILE ? from_file(args, r, &show)

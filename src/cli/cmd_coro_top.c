@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft coro top: coroutines, live. */
 #include "cli/coro/coro_json.h"
-#include "cli/coro/coro_top.h"
+#include "cli/coro/coro_open.h"
+#include "cli/coro/coro_top_text.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
 #include "report/show/layout.h"
@@ -117,7 +118,8 @@ static int run(const struct cli_args *args)
 	struct top t = {.stuck_ns = cli_number(args, "stuck"),
 			.long_ns = cli_number(args, "long-run"),
 			.sort = top_sort_of(cli_text(args, "sort")),
-			.only_lints = cli_flag(args, "lints")};
+			.only_lints = cli_flag(args, "lints"),
+			.has_text = top_has_text};
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
 
@@ -125,7 +127,7 @@ static int run(const struct cli_args *args)
 		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
 		return cli_error("no terminal to show it on; --once or --json print");
-	status = coro_source_open(&t.source, cli_operand(args, 0));
+	status = coro_open(&t.source, cli_operand(args, 0));
 	if (status)
 		return status;
 	status = is_once ? once(args, &t, cli_number(args, "interval"))

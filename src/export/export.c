@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DECLARE(NAME, FLAGS, EXTENSION, HELP) extern const struct exporter_ops exporter_##NAME;
-EXPORT_SAMPLES(DECLARE)
-EXPORT_TRACES(DECLARE)
+#define DECLARE(NAME, KIND, FLAGS, EXTENSION, HELP)                                                \
+	extern const struct exporter_ops exporter_##NAME;
+EXPORT_FORMATS(DECLARE)
 
-#define ROW(NAME, FLAGS, EXTENSION, HELP) {#NAME, EXTENSION, FLAGS, &exporter_##NAME},
-static const struct exporter exporters[] = {EXPORT_SAMPLES(ROW) EXPORT_TRACES(ROW)};
+#define ROW(NAME, KIND, FLAGS, EXTENSION, HELP)                                                    \
+	{#NAME, EXTENSION, EXPORT_##KIND, FLAGS, &exporter_##NAME},
+static const struct exporter exporters[] = {EXPORT_FORMATS(ROW)};
 
 #define EXPORTERS (sizeof(exporters) / sizeof(*exporters))
 
@@ -22,12 +23,13 @@ const struct exporter *exporter_find(const char *name)
 	return NULL;
 }
 
-const struct exporter *exporter_of_path(const char *path)
+const struct exporter *exporter_of_path(const char *path, enum export_kind kind)
 {
 	const char *dot = strrchr(path, '.');
 
 	for (size_t i = 0; dot && i < EXPORTERS; i++)
-		if (exporters[i].extension && !strcmp(exporters[i].extension, dot + 1))
+		if (exporters[i].kind & kind && exporters[i].extension &&
+		    !strcmp(exporters[i].extension, dot + 1))
 			return &exporters[i];
 	return NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Exporters: the samples of a recording, or a trace of coroutines, in another program's format. A
- * format is one file with one struct exporter_ops and a row in EXPORT_SAMPLES or EXPORT_TRACES,
- * from which help, completion and messages come.
+ * format is one file with one struct exporter_ops and a row in EXPORT_FORMATS, from which help,
+ * completion and messages come.
  *
  * Runs on the command's one thread, or on the writer's thread of coro/engine. An output appears
  * whole or not at all, but for formats that write in place.
@@ -30,6 +30,12 @@
 #include "report/read/source.h"
 #include "report/read/where.h"
 
+enum export_kind {
+	EXPORT_SAMPLES = 1 << 0, /* has sample() */
+	EXPORT_TRACES = 1 << 1,  /* has event(), or slice() and what goes with it */
+	EXPORT_BOTH = EXPORT_SAMPLES | EXPORT_TRACES,
+};
+
 enum export_flags {
 	EXPORT_BINARY = 1 << 0,     /* not for a terminal */
 	EXPORT_LINES = 1 << 1,      /* its frames always have their lines of source */
@@ -39,29 +45,46 @@ enum export_flags {
 	EXPORT_FOR_SERVER = 1 << 4,
 };
 
-/* X(NAME, flags, extension of its files, help): a row for each exporter_NAME. Samples: */
+/*
+ * X(NAME, what it writes, flags, extension of its files, help): a row for each exporter_NAME.
+ * What it writes is SAMPLES of a recording, TRACES of coroutines, or BOTH. Choices and help list
+ * the formats in this order.
+ */
 /* clang-format off */
-#define EXPORT_SAMPLES(X) \
-	X(collapsed, 0, NULL, "lines \"root;...;leaf samples\", for flame graphs") \
-	X(pprof, EXPORT_BINARY | EXPORT_LINES, NULL, "gzip'ed profile.proto, for go tool pprof")
-/* Traces of coroutines: */
-#define EXPORT_TRACES(X) \
-	X(jsonl, EXPORT_IN_PLACE | EXPORT_READ_AGAIN, "jsonl", "one line of JSON per event") \
-	X(csv, 0, "csv", "comma-separated values, with a header") \
-	X(sqlite, 0, "sqlite", "an SQLite database with the table coro_trace_events") \
-	X(sql, EXPORT_FOR_SERVER, "sql", "SQL text, which psql and mariadb load") \
-	X(chrome, 0, "json", "Chrome's JSON, a timeline for chrome://tracing and ui.perfetto.dev") \
-	X(perfetto, EXPORT_BINARY, "pftrace", "a timeline for ui.perfetto.dev and trace_processor")
+#define EXPORT_FORMATS(X) \
+	X(collapsed, SAMPLES, 0, NULL, "lines \"root;...;leaf samples\", for flame graphs") \
+	X(pprof, SAMPLES, EXPORT_BINARY | EXPORT_LINES, NULL, \
+	  "gzip'ed profile.proto, for go tool pprof") \
+	X(jsonl, TRACES, EXPORT_IN_PLACE | EXPORT_READ_AGAIN, "jsonl", "one line of JSON per event") \
+	X(csv, TRACES, 0, "csv", "comma-separated values, with a header") \
+	X(sqlite, TRACES, 0, "sqlite", "an SQLite database with the table coro_trace_events") \
+	X(sql, TRACES, EXPORT_FOR_SERVER, "sql", "SQL text, which psql and mariadb load") \
+	X(chrome, TRACES, 0, "json", \
+	  "Chrome's JSON, a timeline for chrome://tracing and ui.perfetto.dev") \
+	X(perfetto, TRACES, EXPORT_BINARY, "pftrace", \
+	  "a timeline for ui.perfetto.dev and trace_processor")
+
+/* In a row: the text behind @KIND if the format writes samples, or if it writes traces. */
+#define EXPORT_IF_SAMPLES(KIND, ...) EXPORT_IF_SAMPLES_##KIND(__VA_ARGS__)
+#define EXPORT_IF_SAMPLES_SAMPLES(...) __VA_ARGS__
+#define EXPORT_IF_SAMPLES_TRACES(...)
+#define EXPORT_IF_SAMPLES_BOTH(...) __VA_ARGS__
+#define EXPORT_IF_TRACES(KIND, ...) EXPORT_IF_TRACES_##KIND(__VA_ARGS__)
+#define EXPORT_IF_TRACES_SAMPLES(...)
+#define EXPORT_IF_TRACES_TRACES(...) __VA_ARGS__
+#define EXPORT_IF_TRACES_BOTH(...) __VA_ARGS__
 /* clang-format on */
 
 struct exporter {
 	const char *name, *extension; /* NULL: files of many formats have it */
+	enum export_kind kind;
 	unsigned int flags;
 	const struct exporter_ops *ops;
 };
 
-const struct exporter *exporter_find(const char *name);    /* or NULL */
-const struct exporter *exporter_of_path(const char *path); /* by extension; or NULL */
+const struct exporter *exporter_find(const char *name); /* or NULL */
+/* The first that writes @kind, by extension; or NULL. */
+const struct exporter *exporter_of_path(const char *path, enum export_kind kind);
 
 /* One output in one format. */
 struct export_job {

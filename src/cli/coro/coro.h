@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the verbs of weft coro share: where coroutines are read from, the program that is started to
+ * What the verbs of weft coro share: the shared file that was meant, the program that is started to
  * be traced, and reports as text, JSON and a screen.
  *
  * Runs on the command's one thread; the screen in a child of its own, so that the terminal is put
  * back whatever ends it.
  *
- *   coro_source.c      a shared file, and its names
- *   coro_recording.c   coroutines of a recording
+ *   coro_open.c        the file that an operand names
  *   coro_target.c      the program, and its engine
  *   coro_tell.c        what is told at the end
  *   coro_report.h      a report, printed
@@ -15,6 +14,7 @@
  *   coro_report_json.c as JSON
  *   coro_json.c        JSON as it comes
  *   coro_top.c         the model of top
+ *   coro_top_text.c    its lines
  *   coro_top_screen.c  its screen
  *   coro_tracer.c      under the name coroTracer
  *   coro_format.c      the options of a format

@@ -2,8 +2,8 @@
 #include "cli/coro/coro_format.h"
 
 const char *const coro_format_names[] = {
-#define NAME(NAME, FLAGS, EXTENSION, HELP) #NAME,
-	EXPORT_TRACES(NAME)
+#define NAME(NAME, KIND, FLAGS, EXTENSION, HELP) EXPORT_IF_TRACES(KIND, #NAME, )
+	EXPORT_FORMATS(NAME)
 #undef NAME
 		NULL,
 	"postgres",
@@ -26,7 +26,7 @@ static int coro_format_find_one(const struct cli_args *args, const char *otherwi
 {
 	const char *to = cli_text(args, "to"), *output = cli_text(args, "output");
 
-	*format = to ? exporter_find(to) : output ? exporter_of_path(output) : NULL;
+	*format = to ? exporter_find(to) : output ? exporter_of_path(output, EXPORT_TRACES) : NULL;
 	if (to && !*format)
 		return coro_format_refuse_server("--to", to);
 	if (!*format && otherwise)

@@ -2,7 +2,7 @@
 #include "cli/coro/coro_json.h"
 
 #include "base/output.h"
-#include "cli/coro/coro_source.h"
+#include "coro/look/source.h"
 
 int coro_json_open(struct coro_json *j, const struct json_shape *shape)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft coro report: fed by a recording, and printed. */
+/* weft coro report, printed. */
 #ifndef WEFT_CLI_CORO_REPORT_H
 #define WEFT_CLI_CORO_REPORT_H
 
@@ -24,11 +24,6 @@ extern const char *const coro_by_text[CORO_BYS], *const coro_confidence_text[];
 /* What a group is called. Returns @out. */
 const char *coro_group_text(const struct coro_report_show *show, enum coro_by by,
 			    const struct coro_group *g, char out[CORO_NAME_BYTES]);
-
-/* Feeds a recording (weft.CoroutineRun, weft.CoroutineWait), but does not end the report. Names of
- * places go to @names. 0 or -errno; @why: more of it than the number says, or "". */
-int coro_recording_read(struct coro_report *r, const char *path, struct coro_names *names,
-			char why[192]);
 
 /* Errors of @out stay in it. */
 void coro_report_text(struct coro_report *r, const struct coro_report_show *show, FILE *out);

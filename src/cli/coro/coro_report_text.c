@@ -2,8 +2,8 @@
 /* A report on coroutines for people: what there is, tables, and what is wrong. */
 #include "cli/coro/coro_report.h"
 
-#include "cli/coro/coro_source.h"
 #include "cli/frame/term.h"
+#include "coro/look/source.h"
 #include "report/show/layout.h"
 
 #include <stdlib.h>

@@ -2,10 +2,8 @@
 #include "cli/coro/coro_top.h"
 
 #include "base/array.h"
-#include "report/show/layout.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,19 +94,11 @@ static struct top_row coro_top_row_of(struct top *t, const struct coro_state *s)
 	return row;
 }
 
-static const char *where_of(struct top *t, const struct top_row *row, char out[CORO_NAME_BYTES])
-{
-	return coro_source_name(&t->source, row->pid,
-				row->state == WEFT_CTP_CREATED ? row->site : row->addr, out);
-}
-
 static int coro_top_is_wanted(struct top *t, const struct top_row *row)
 {
-	char line[TOP_LINE];
-
 	if (t->only_lints && !row->lints)
 		return 0;
-	return !*t->filter || strstr(top_line(t, row, line), t->filter) != NULL;
+	return !*t->filter || t->has_text(t, row, t->filter);
 }
 
 static int coro_top_take(void *arg, const struct coro_state *s)
@@ -176,6 +166,11 @@ int top_is_growing(const struct top *t)
 	return 1;
 }
 
+uint64_t top_per_second(const struct top *t, uint64_t n)
+{
+	return t->period_ns ? (uint64_t)((double)n * 1e9 / (double)t->period_ns) : 0;
+}
+
 int top_look(struct top *t)
 {
 	uint64_t before = t->looked_ns;
@@ -202,88 +197,4 @@ void top_free(struct top *t)
 	free(t->rows);
 	free(t->before);
 	coro_source_close(&t->source);
-}
-
-/* ---- lines */
-
-uint64_t top_per_second(const struct top *t, uint64_t n)
-{
-	return t->period_ns ? (uint64_t)((double)n * 1e9 / (double)t->period_ns) : 0;
-}
-
-const char *top_title(struct top *t, char line[TOP_LINE])
-{
-	snprintf(line, TOP_LINE, "weft coro top: %.350s%s, sorted by %s%s%s%s", t->source.path,
-		 t->source.is_live ? "" : " (left over)", top_sorts[t->sort],
-		 t->only_lints ? ", lints only" : "", *t->filter ? ", with " : "", t->filter);
-	return line;
-}
-
-const char *top_sums(struct top *t, char line[TOP_LINE])
-{
-	char share[LAYOUT_NUMBER];
-
-	snprintf(line, TOP_LINE,
-		 "%llu live: %llu running, %llu suspended, %llu ready, %llu created; "
-		 "%llu switches/s, %s of a CPU; %llu refused",
-		 (unsigned long long)top_live(t), (unsigned long long)t->counts[WEFT_CTP_RUNNING],
-		 (unsigned long long)t->counts[WEFT_CTP_SUSPENDED],
-		 (unsigned long long)t->counts[WEFT_CTP_READY],
-		 (unsigned long long)t->counts[WEFT_CTP_CREATED],
-		 (unsigned long long)top_per_second(t, t->switches),
-		 layout_share(share, t->run_ns, t->period_ns), (unsigned long long)t->refused);
-	return line;
-}
-
-const char *top_warnings(struct top *t, char line[TOP_LINE])
-{
-	char stuck[LAYOUT_NUMBER], run[LAYOUT_NUMBER];
-
-	snprintf(line, TOP_LINE,
-		 "S %llu stuck, N %llu never resumed (%s); Y %llu not yielding, W %llu woken only "
-		 "(%s)%s",
-		 (unsigned long long)t->linted[0], (unsigned long long)t->linted[3],
-		 layout_time(stuck, t->stuck_ns), (unsigned long long)t->linted[1],
-		 (unsigned long long)t->linted[2], layout_time(run, t->long_ns),
-		 top_is_growing(t) ? "; GROWING" : "");
-	return line;
-}
-
-const char *top_heads(char line[TOP_LINE])
-{
-	snprintf(line, TOP_LINE, "%-5s %10s %16s %7s %6s %5s %-4s  %s", "STATE", "FOR", "ID", "TID",
-		 "SW/S", "RUN%", "LINT", "WHERE  CONTEXT");
-	return line;
-}
-
-static const char *short_state(uint8_t state)
-{
-	static const char *const texts[] = {[WEFT_CTP_CREATED] = "new",
-					    [WEFT_CTP_RUNNING] = "run",
-					    [WEFT_CTP_SUSPENDED] = "susp",
-					    [WEFT_CTP_READY] = "ready"};
-
-	return state && state <= WEFT_CTP_READY ? texts[state] : "dead";
-}
-
-const char *top_line(struct top *t, const struct top_row *row, char line[TOP_LINE])
-{
-	char time[LAYOUT_NUMBER], where[CORO_NAME_BYTES], context[CORO_CONTEXT_BYTES] = "";
-	char clean[LAYOUT_TEXT], lints[TOP_LINTS + 1] = "";
-	size_t n = 0;
-
-	for (unsigned int i = 0; i < TOP_LINTS; i++)
-		if (row->lints >> i & 1)
-			lints[n++] = "SYWN"[i];
-	if (row->has_context)
-		coro_context_text(&row->context.prefix, &row->context, context);
-	snprintf(line, TOP_LINE, "%-5s %10s %16llu %7u %6llu %5.1f %-4s  %s%s",
-		 short_state(row->state), layout_time(time, row->for_ns),
-		 (unsigned long long)row->probe_id, row->tid,
-		 (unsigned long long)top_per_second(t, row->switches),
-		 t->period_ns ? 100.0 * (double)row->run_ns / (double)t->period_ns : 0.0, lints,
-		 where_of(t, row, where), *context ? "  " : "");
-	n = strlen(line);
-	snprintf(line + n, TOP_LINE - n, "%s", layout_clean(clean, context));
-	return line;
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The model of weft coro top: coroutines as they are, what they did since the last look, and
- * what is odd about them. Knows no terminal.
+ * what is odd about them.
  */
 #ifndef WEFT_CLI_CORO_TOP_H
 #define WEFT_CLI_CORO_TOP_H
 
-#include "cli/coro/coro_source.h"
+#include "coro/look/source.h"
 
 enum top_lint {
 	TOP_STUCK = 1 << 0,   /* suspended long, and not woken */
@@ -42,8 +42,9 @@ struct top {
 	/* what is asked */
 	uint64_t stuck_ns, long_ns;
 	enum top_sort sort;
-	char filter[64];
 	int only_lints;
+	char filter[64]; /* only rows of which has_text() holds; "" = any */
+	int (*has_text)(struct top *t, const struct top_row *row, const char *text);
 	/* what there is */
 	struct top_row *rows;
 	size_t count, room;
@@ -65,16 +66,5 @@ void top_free(struct top *t);
 int top_is_growing(const struct top *t);
 uint64_t top_live(const struct top *t);
 uint64_t top_per_second(const struct top *t, uint64_t count);
-
-#define TOP_LINE 512
-/* Lines of text, not cut; each returns @line. */
-const char *top_title(struct top *t, char line[TOP_LINE]);
-const char *top_sums(struct top *t, char line[TOP_LINE]);
-const char *top_warnings(struct top *t, char line[TOP_LINE]);
-const char *top_heads(char line[TOP_LINE]);
-const char *top_line(struct top *t, const struct top_row *row, char line[TOP_LINE]);
-
-/* The interactive one; returns an exit status. 0 refresh: as fast as 100 ms. */
-int top_screen(struct top *t, uint64_t refresh_ns);
 
 #endif

@@ -2,8 +2,11 @@
 /*
  * The screen of weft coro top. It runs in a child: whatever ends the child, the parent puts the
  * terminal back as it was; and the child ends when the parent does.
+ *
+ * It is here, and not beside its model, because it draws lines that are laid out by report, says
+ * its errors as the command does, and is all that needs ncurses.
  */
-#include "cli/coro/coro_top.h"
+#include "cli/coro/coro_top_text.h"
 
 #include "cli/frame/cli.h"
 

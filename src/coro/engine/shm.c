@@ -194,6 +194,18 @@ int coro_shm_create(struct coro_shm *shm, const char *path, uint32_t count,
 
 /* ---- opening */
 
+int coro_shm_is(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	uint64_t magic = 0;
+	int is = fd >= 0 && pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+		 magic == WEFT_CTP_MAGIC;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 /* Sets *count to the stations that header and file both have. */
 static int shm_look(struct coro_shm *shm, uint32_t *count)
 {

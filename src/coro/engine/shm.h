@@ -42,6 +42,8 @@ int coro_shm_create(struct coro_shm *shm, const char *path, uint32_t count,
 		    enum coro_shm_replace replace);
 /* Opens one. @writable: to take over as its engine (takes the lock). -EBADMSG: no cTP file. */
 int coro_shm_open(struct coro_shm *shm, const char *path, int writable);
+/* Does the file begin like one? Whether it is whole, coro_shm_open() finds out. */
+int coro_shm_is(const char *path);
 void coro_shm_close(struct coro_shm *shm);
 
 /* Calls @each for every process that has the file mapped, until it returns not 0. */

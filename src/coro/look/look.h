@@ -12,6 +12,7 @@
  *   report_judge.c  what is wrong, by evidence
  *   timeline.c      who ran where, when
  *   timeline_nest.c slices made to nest
+ *   source.c        a shared file: found, opened, named
  *   names.c         names of code addresses
  *   conform.c       does a probe keep the rules?
  */

@@ -5,7 +5,7 @@
  * end of the one is the beginning of the other. Where something is, the events' numbers show a gap,
  * as they do in a trace.
  */
-#include "cli/coro/coro_report.h"
+#include "recorded/recorded.h"
 
 #include "base/array.h"
 #include "base/map.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where coroutines are read from: a shared file by path, by a process's pid, or the one in use;
- * and the names of their addresses. */
-#ifndef WEFT_CLI_CORO_SOURCE_H
-#define WEFT_CLI_CORO_SOURCE_H
+/* Where coroutines are read from: a shared file, found by a process that writes to it; and the
+ * names of their addresses. */
+#ifndef WEFT_CORO_SOURCE_H
+#define WEFT_CORO_SOURCE_H
 
 #include "coro/engine/shm.h"
 #include "coro/engine/snapshot.h"
@@ -16,10 +16,15 @@ struct coro_source {
 	int is_live;      /* somebody has it mapped: its times go on */
 };
 
-/* A number, and no file of that name. */
-int coro_source_is_pid(const char *text);
-/* @text: a path, a pid, or NULL. Returns CLI_DONE, or another status with the message printed. */
-int coro_source_open(struct coro_source *s, const char *text);
+/* The shared file that a process writes to, allocated. 0; -ENODATA: it writes to none; or the
+ * -errno for which it cannot be looked at. */
+int coro_source_of_pid(pid_t pid, char **path);
+/* Of all processes that may be looked at: the first file, and one that is another, allocated; NULL
+ * where there is none. */
+void coro_source_in_use(char *path[2]);
+
+/* 0 or -errno, and then there is nothing to be closed; -EBADMSG: not a shared file of cTP. */
+int coro_source_open(struct coro_source *s, const char *path);
 void coro_source_close(struct coro_source *s);
 
 /* The time now for a file in use; for a left-over one, the time of the last event in it. */

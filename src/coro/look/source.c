@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/coro/coro_source.h"
+#include "coro/look/source.h"
 
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/map.h"
-#include "cli/frame/cli.h"
-#include "cli/frame/recording_args.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,96 +16,48 @@
 
 /* ---- finding */
 
-static int is_ctp(const char *path)
-{
-	uint64_t magic = 0;
-
-	return recording_start(path, &magic, sizeof(magic)) == sizeof(magic) &&
-	       magic == WEFT_CTP_MAGIC;
-}
-
 /* The first mapping of a shared file of cTP ends the search; its path is kept. */
 static int is_shared_file(void *arg, struct proc_map *map)
 {
 	char **found = arg;
 
 	if (map->permissions[3] != 's' || map->offset != 0 || map->path[0] != '/' ||
-	    !is_ctp(map->path))
+	    !coro_shm_is(map->path))
 		return 0;
 	*found = map->path;
 	map->path = NULL;
 	return 1;
 }
 
-/* The shared file that a process writes to, or NULL: then errno tells why it cannot be looked at,
- * or is 0 when it writes to none. */
-static char *coro_source_file_of(pid_t pid)
+int coro_source_of_pid(pid_t pid, char **path)
 {
-	char *found = NULL;
-	int rc = proc_maps_each(pid, is_shared_file, &found);
+	int rc;
 
-	errno = rc < 0 ? -rc : 0;
-	return found;
+	*path = NULL;
+	rc = proc_maps_each(pid, is_shared_file, path);
+	return *path ? 0 : rc < 0 ? rc : -ENODATA;
 }
 
 /* @arg: the first file that is in use by a process that may be looked at, and another one. */
 static int add_file_in_use(void *arg, pid_t pid)
 {
-	char **found = arg, *file = coro_source_file_of(pid);
+	char **found = arg, *file;
 
-	if (file && found[0] && strcmp(file, found[0]) != 0)
+	if (coro_source_of_pid(pid, &file))
+		return 0;
+	if (found[0] && strcmp(file, found[0]) != 0)
 		found[1] = file;
-	else if (file && !found[0])
+	else if (!found[0])
 		found[0] = file;
 	else
 		free(file);
 	return found[1] != NULL;
 }
 
-int coro_source_is_pid(const char *text)
+void coro_source_in_use(char *path[2])
 {
-	return *text && strspn(text, "0123456789") == strlen(text) && access(text, F_OK);
-}
-
-static int no_file_of(const char *pid)
-{
-	if (errno == EACCES || errno == EPERM)
-		cli_error("%s: its mappings cannot be read: %s (name the shared file)", pid,
-			  strerror(errno));
-	else
-		cli_error("%s: %s", pid,
-			  errno ? "no such process" : "a process that writes no coroutines");
-	return CLI_FAILED;
-}
-
-static int coro_source_find(const char *text, char **path)
-{
-	char *found[2] = {NULL, NULL};
-	pid_t pid;
-
-	if (text && !coro_source_is_pid(text)) {
-		*path = strdup(text);
-		return *path ? CLI_DONE : cli_error("%s", strerror(ENOMEM));
-	}
-	if (text) {
-		int is_none = cli_pid(text, &pid) != 0;
-
-		*path = is_none ? NULL : coro_source_file_of(pid);
-		if (is_none)
-			errno = ENOENT;
-		return *path ? CLI_DONE : no_file_of(text);
-	}
-	proc_each(add_file_in_use, found);
-	if (!found[0])
-		return cli_error("no engine runs here (start one with weft coro run, or name "
-				 "a shared file or a pid)");
-	*path = found[0];
-	if (!found[1])
-		return CLI_DONE;
-	cli_usage("several shared files are in use, %s and %s: name one, or a pid", found[0],
-		  found[1]);
-	free(found[1]);
-	return CLI_USAGE;
+	path[0] = path[1] = NULL;
+	(void)proc_each(add_file_in_use, path);
 }
 
 /* ---- opening */
@@ -114,11 +65,13 @@ static int coro_source_find(const char *text, char **path)
 static int uses_file(void *arg, pid_t pid)
 {
 	const struct stat *wanted = arg;
-	char *file = pid == getpid() ? NULL : coro_source_file_of(pid);
 	struct stat st;
-	int uses = file && stat(file, &st) == 0 && st.st_ino == wanted->st_ino &&
-		   st.st_dev == wanted->st_dev;
+	char *file;
+	int uses;
 
+	if (pid == getpid() || coro_source_of_pid(pid, &file))
+		return 0;
+	uses = stat(file, &st) == 0 && st.st_ino == wanted->st_ino && st.st_dev == wanted->st_dev;
 	free(file);
 	return uses;
 }
@@ -131,26 +84,19 @@ static int is_in_use(const char *path)
 	return stat(path, &st) == 0 && proc_each(uses_file, &st) > 0;
 }
 
-int coro_source_open(struct coro_source *s, const char *text)
+int coro_source_open(struct coro_source *s, const char *path)
 {
-	int status, rc;
+	int rc;
 
-	*s = (struct coro_source){.shm.fd = -1};
-	status = coro_source_find(text, &s->path);
-	if (status) {
-		free(s->path);
-		return status;
-	}
-	s->is_live = is_in_use(s->path);
+	*s = (struct coro_source){.shm.fd = -1, .path = strdup(path)};
+	if (s->path)
+		s->is_live = is_in_use(s->path);
 	s->names = coro_names_new();
 	s->pids = map_new();
-	rc = s->names && s->pids ? coro_shm_open(&s->shm, s->path, 0) : -ENOMEM;
-	if (!rc)
-		return CLI_DONE;
-	status = cli_error("%s: %s", s->path,
-			   rc == -EBADMSG ? "not a shared file of cTP" : strerror(-rc));
-	coro_source_close(s);
-	return status;
+	rc = s->path && s->names && s->pids ? coro_shm_open(&s->shm, s->path, 0) : -ENOMEM;
+	if (rc)
+		coro_source_close(s);
+	return rc;
 }
 
 void coro_source_close(struct coro_source *s)
