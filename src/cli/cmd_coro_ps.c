@@ -6,9 +6,9 @@
 #include "base/array.h"
 #include "cli/coro/coro_json.h"
 #include "cli/coro/coro_open.h"
-#include "cli/coro/coro_top.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
+#include "coro/look/top.h"
 #include "report/show/layout.h"
 
 #include <errno.h>

@@ -13,8 +13,7 @@
  *   coro_report_text.c as text
  *   coro_report_json.c as JSON
  *   coro_json.c        JSON as it comes
- *   coro_top.c         the model of top
- *   coro_top_text.c    its lines
+ *   coro_top_text.c    the lines of top
  *   coro_top_screen.c  its screen
  *   coro_tracer.c      under the name coroTracer
  *   coro_format.c      the options of a format

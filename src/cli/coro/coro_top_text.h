@@ -3,7 +3,7 @@
 #ifndef WEFT_CLI_CORO_TOP_TEXT_H
 #define WEFT_CLI_CORO_TOP_TEXT_H
 
-#include "cli/coro/coro_top.h"
+#include "coro/look/top.h"
 
 #define TOP_LINE 512
 /* Lines of text, not cut; each returns @line. */

@@ -14,6 +14,7 @@
  *   timeline_nest.c slices made to nest
  *   source.c        a shared file: found, opened, named
  *   names.c         names of code addresses
+ *   top.c           what each did since the last look
  *   conform.c       does a probe keep the rules?
  */
 #ifndef WEFT_CORO_LOOK_ROOM_H

@@ -3,8 +3,8 @@
  * The model of weft coro top: coroutines as they are, what they did since the last look, and
  * what is odd about them.
  */
-#ifndef WEFT_CLI_CORO_TOP_H
-#define WEFT_CLI_CORO_TOP_H
+#ifndef WEFT_CORO_TOP_H
+#define WEFT_CORO_TOP_H
 
 #include "coro/look/source.h"
 

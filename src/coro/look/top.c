@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/coro/coro_top.h"
+#include "coro/look/top.h"
 
 #include "base/array.h"
 
