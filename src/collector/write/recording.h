@@ -147,7 +147,7 @@ void recording_set(struct recording *r, const char *lines, size_t bytes);
 /* Is there a type whose name @glob matches? */
 int recording_has_types(const struct recording *r, const char *glob, size_t bytes);
 
-/* A weft.Warning; the same text is put once. */
+/* A weft.Warning; the same text is put once, or again after thousands of others. */
 void recording_put_warning(struct recording *r, const char *text);
 
 /* Writes the thread's open stay and span: it has ended, or the chunk does. */

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+struct buf;
+
 static inline void recording_events_add(struct recording_events *to,
 					const struct recording_events *one)
 {
@@ -173,9 +175,11 @@ void recording_warn_of_lockstep(struct recording *r, const struct process *p);
 void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[]);
 
 /* In recording_account.c. Rows of one process and its threads at the end of a chunk; the last rows
- * of its threads when it is over, which frees their entries. */
+ * of its threads when it is over, which frees their entries; and the keys of the thread pool that
+ * entries have. */
 void recording_account_rows(struct recording *r, struct process *p);
 void recording_account_close(struct recording *r, struct process *p);
+void recording_account_keys(const struct process *p, struct buf *out);
 
 /* In recording_counts.c. Counter and histogram rows of one process: what has changed since the
  * last.
