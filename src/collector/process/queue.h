@@ -32,6 +32,7 @@ enum batch_kind {
 	BATCH_WALL_WALKED, /* the same; where a sample followed, a struct walked_sample follows */
 	BATCH_LOOKS,       /* of the outside thread; data: struct look_word (looks.h) */
 	BATCH_THREAD_END,  /* no more samples of this slot and generation */
+	BATCH_THREAD_GONE, /* of the outside thread, which has no more of it either */
 	BATCH_ACCOUNT,     /* data: struct account_head, then struct account_word (account.h) */
 	BATCH_COUNTS,      /* data: struct session_counts */
 	BATCH_CLOSE,       /* the process is over; data: struct session_counts */

@@ -231,6 +231,7 @@ static void walker_take(struct walker *w, struct batch *b)
 	case BATCH_WALL:
 	case BATCH_EVENTS:
 	case BATCH_THREAD_END:
+	case BATCH_THREAD_GONE:
 		hold_or_hand_on(w, b);
 		return;
 	case BATCH_OPEN:

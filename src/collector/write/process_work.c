@@ -114,6 +114,15 @@ struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t
 	return t;
 }
 
+struct process_thread *process_thread_find(const struct process *p, uint32_t slot,
+					   uint64_t generation)
+{
+	struct slot_key key = {slot, generation};
+	const uint64_t *value = map_get(p->work->threads, &key, sizeof(key));
+
+	return value ? (struct process_thread *)(uintptr_t)*value : NULL;
+}
+
 void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid)
 {
 	uint64_t *value;

@@ -188,7 +188,8 @@ void timeline_end(struct timelines *all, struct process *p, struct process_threa
 		process_thread_drop(p, t);
 		return;
 	}
-	l->ended_ns = now_ns;
+	if (!l->ended_ns) /* it is told from inside and from outside */
+		l->ended_ns = now_ns ? now_ns : 1;
 	timeline_list(all, l);
 }
 
@@ -214,7 +215,10 @@ static void timeline_sweep(struct timelines *all)
 			struct process *p = l->process;
 			struct process_thread *t = l->thread;
 
+			uint64_t ended_ns = l->ended_ns;
+
 			timeline_finish(all, l);
+			recording_thread_gone(all->recording, t, ended_ns);
 			recording_account_thread(all->recording, p, t);
 			process_thread_drop(p, t);
 		}
