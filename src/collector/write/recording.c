@@ -145,6 +145,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	r->end = &r->first;
 	r->roll = recording_roll;
 	take_options(r, o);
+	recording_cost_begin(r);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
 	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)random_number());
@@ -504,6 +505,7 @@ static void recording_put_rows(struct recording *r, uint64_t now_ns)
 		recording_counts(r, p, now_ns);
 	}
 	recording_system_end(r, now_ns);
+	recording_cost(r, now_ns);
 	put_recording_row(r, now_ns);
 }
 
@@ -531,6 +533,7 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	rc = weft_jfr_rotate(r->writer, now_ns, 1);
 	recording_note_error(r, rc);
 	recording_settle_samples(r, rc >= 0);
+	recording_cost_settle(r, rc >= 0);
 	recording_system_settle(r, rc >= 0, bytes);
 	for (struct process *p = r->first; p; p = p->work->next) {
 		recording_counts_settle(p, rc >= 0);

@@ -70,6 +70,10 @@ struct recording {
 	uint64_t now_ns;           /* and this is the latest */
 	int error;
 	int (*roll)(struct recording *r, uint64_t now_ns); /* recording_roll() */
+	struct {
+		uint64_t put_ns, safe_ns; /* CPU time that rows tell; that those in the file tell */
+		char group[32];
+	} cost; /* of the collector itself */
 	struct chunk_events chunks;
 	/* Events in the open chunk, in the file, and in chunks that could not be written. */
 	struct recording_events chunk, safe, lost;
@@ -185,6 +189,11 @@ void recording_account_keys(const struct process *p, struct buf *out);
  * last.
  */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);
+
+/* Rows of what the collector itself has used: CPU time since recording_cost_begin(), memory. */
+void recording_cost_begin(struct recording *r);
+void recording_cost(struct recording *r, uint64_t now_ns);
+void recording_cost_settle(struct recording *r, int reached);
 
 /* The chunk with these rows has reached the file; or it has not, and they are put again. */
 void recording_counts_settle(struct process *p, int reached);
