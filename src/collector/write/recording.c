@@ -522,6 +522,13 @@ int recording_is_full(const struct recording *r)
 	return open_bytes(r) >= r->o.chunk_bytes;
 }
 
+int recording_roll_early(struct recording *r)
+{
+	if (open_bytes(r) < 2 * r->o.chunk_bytes)
+		return 0;
+	return r->roll(r, r->now_ns > r->chunk_start_ns ? r->now_ns : r->chunk_start_ns + 1);
+}
+
 int recording_roll(struct recording *r, uint64_t now_ns)
 {
 	uint64_t bytes;

@@ -357,6 +357,8 @@ void *worker_run(void *arg)
 
 		more = dispatch(w, b);
 		timelines_advance(&w->timelines, 0, 0);
+		if (more)
+			recording_roll_early(w->recording); /* it keeps its error */
 		worker_publish(w);
 		free(b);
 	}

@@ -2,7 +2,7 @@
 /*
  * The ends of threads, as the worker hears of them: from inside, from outside, or from both, with
  * words that come late. Each thread has one jdk.ThreadStart and one jdk.ThreadEnd, and the worker
- * forgets it.
+ * forgets it. And how much waits in the worker: samples for older ones, events for the chunk's end.
  */
 #include "base/clock.h"
 #include "base/recording.h"
@@ -21,6 +21,8 @@
 #define MS UINT64_C(1000000)
 #define START_NS (1000000 * MS)
 #define SLOT 3
+#define CHUNK_BYTES 65536
+#define SAMPLES 20000
 
 static char file[] = "/tmp/weft-test-worker-XXXXXX";
 
@@ -39,6 +41,7 @@ static int begin(void **state)
 		.wall_period_ns = 40 * MS,
 		.engines = WEFT_ENGINE_CPU | WEFT_ENGINE_WALL,
 		.start_ns = START_NS,
+		.chunk_bytes = CHUNK_BYTES,
 	};
 
 	(void)state;
@@ -191,6 +194,38 @@ static void late_words_are_no_second_life(void **state)
 	assert_int_equal(is_known_at(3000 * MS), 0);
 }
 
+/* Nothing newer comes that would let them go. */
+static void what_waits_for_older_ones_is_bounded(void **state)
+{
+	(void)state;
+	worker.timelines.limit = 1 << 20;
+	for (int i = 0; i < SAMPLES; i++) {
+		own_sample(100 * MS + (uint64_t)i);
+		if (i % 100)
+			continue;
+		work();
+		assert_true(worker.timelines.bytes <= worker.timelines.limit);
+	}
+	assert_true(worker.samples > SAMPLES / 2);
+}
+
+/* The drain thread says when a chunk ends; it may take long until that comes through the queues. */
+static void a_chunk_that_nobody_ends_is_bounded(void **state)
+{
+	struct weft_jfr_written written;
+
+	(void)state;
+	for (int i = 0; i < SAMPLES; i++) {
+		own_sample(100 * MS + (uint64_t)i * MS);
+		if (i % 100)
+			continue;
+		work();
+		weft_jfr_written(recording_writer(worker.recording), &written);
+		assert_true(written.open_bytes < 3 * CHUNK_BYTES);
+	}
+	assert_true(written.chunks > 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +235,9 @@ int main(void)
 						finish_one_life),
 		cmocka_unit_test_setup_teardown(late_words_are_no_second_life, begin,
 						finish_one_life),
+		cmocka_unit_test_setup_teardown(what_waits_for_older_ones_is_bounded, begin,
+						finish),
+		cmocka_unit_test_setup_teardown(a_chunk_that_nobody_ends_is_bounded, begin, finish),
 	};
 	int rc, fd = mkstemp(file);
 
