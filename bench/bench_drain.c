@@ -157,7 +157,8 @@ static double drain_rings(struct drained *d)
 {
 	uint64_t start = cpu_ns();
 
-	session_drain(d->session, &d->drained, DRAIN_RUNNING);
+	while (session_drain(d->session, &d->drained, DRAIN_RUNNING).unfinished)
+		;
 	return (double)(cpu_ns() - start);
 }
 

@@ -16,9 +16,9 @@
  *	weft_jfr_event(w, type, v, 4);
  *	int rc = weft_jfr_close(w);
  *
- * Ids are valid for the whole recording (of stacks: until weft_jfr_forget_stacks()): no id is
- * ever given to a second value.
- * Times are CLOCK_MONOTONIC nanoseconds; ticks per second are 1 000 000 000.
+ * Ids are valid for the whole recording (of stacks: until weft_jfr_forget_stacks(), of threads:
+ *until weft_jfr_keep_threads() leaves them out): no id is ever given to a second value. Times are
+ *CLOCK_MONOTONIC nanoseconds; ticks per second are 1 000 000 000.
  *
  * Reading: weft_jfr_open(), then weft_jfr_next() until it returns 0; fields are found by name in
  * the file's own metadata.
@@ -260,6 +260,15 @@ WEFT_JFR_API uint64_t weft_jfr_method_in(struct weft_jfr_writer *w, const char *
  * yet, as right after weft_jfr_rotate(); else -EBUSY.
  */
 WEFT_JFR_API int weft_jfr_forget_stacks(struct weft_jfr_writer *w);
+
+/**
+ * weft_jfr_keep_threads() - give back the memory of all threads but those of the @count @ids, which
+ * come in any order, and of groups that none of these has: the other ids are not valid any more,
+ * and none of them comes again. Only while the open chunk has no event yet; else -EBUSY. -ENOMEM:
+ * all threads are kept.
+ */
+WEFT_JFR_API int weft_jfr_keep_threads(struct weft_jfr_writer *w, const uint64_t *ids,
+				       size_t count);
 
 /**
  * weft_jfr_event() - put one event. @values: one for each field of the type, in order.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open addressing, linear probing, at most 3/4 full, nothing is ever removed. Keys lie in one
- * growing block and are referred to by offset, so that the block may move.
+ * Open addressing, linear probing, at most 3/4 full. Keys lie in one growing block and are referred
+ * to by offset, so that the block may move; it is packed when most of it belongs to keys that were
+ * removed.
  */
 #include "base/map.h"
 
@@ -23,10 +24,12 @@ struct map {
 	struct cell *cells;
 	size_t room, count; /* room is a power of two */
 	struct buf keys;
+	size_t gone; /* bytes of keys that were removed */
 	uint64_t salt;
 };
 
 #define MAP_FIRST_ROOM 64
+#define KEYS_GONE_MIN 4096 /* bytes that are not worth a copy */
 
 struct map *map_new(void)
 {
@@ -59,6 +62,7 @@ void map_clear(struct map *m)
 {
 	memset(m->cells, 0, m->room * sizeof(*m->cells));
 	m->count = 0;
+	m->gone = 0;
 	buf_clear(&m->keys);
 }
 
@@ -148,6 +152,57 @@ uint64_t *map_put(struct map *m, const void *key, size_t bytes, int *fresh)
 	buf_put(&m->keys, key, bytes);
 	m->count++;
 	return &c->value;
+}
+
+/* The cells behind the gap move up as far as they may, so that no search ends too early. */
+static void map_close_gap(struct map *m, size_t gap)
+{
+	size_t mask = m->room - 1;
+
+	for (size_t i = (gap + 1) & mask; m->cells[i].hash; i = (i + 1) & mask) {
+		size_t home = m->cells[i].hash & mask;
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		m->cells[gap] = m->cells[i];
+		gap = i;
+	}
+	m->cells[gap] = (struct cell){0};
+}
+
+/* Without memory for the copy they stay where they are. */
+static void map_pack_keys(struct map *m)
+{
+	struct buf packed = {0};
+
+	if (!buf_reserve(&packed, m->keys.size - m->gone + 1))
+		return;
+	for (size_t i = 0; i < m->room; i++) {
+		struct cell *c = &m->cells[i];
+		uint64_t at = packed.size;
+
+		if (!c->hash)
+			continue;
+		buf_put(&packed, m->keys.data + c->key, c->bytes);
+		c->key = at;
+	}
+	buf_free(&m->keys);
+	m->keys = packed;
+	m->gone = 0;
+}
+
+int map_remove(struct map *m, const void *key, size_t bytes)
+{
+	struct cell *c = map_probe(m, key_hash(m, key, bytes), key, bytes);
+
+	if (!c->hash)
+		return 0;
+	m->gone += c->bytes;
+	m->count--;
+	map_close_gap(m, (size_t)(c - m->cells));
+	if (m->gone > KEYS_GONE_MIN && m->gone > m->keys.size / 2)
+		map_pack_keys(m);
+	return 1;
 }
 
 uint64_t *map_put_text(struct map *m, const uint64_t *numbers, size_t count, const char *text,

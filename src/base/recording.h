@@ -57,23 +57,28 @@
 #define RECORDING_LOCK_WAIT "weft.LockWait"
 #define RECORDING_IO_WAIT "weft.IOWait"
 
-/* startTime, process, name, kind, value (a difference). Names, kinds: abi/counters.h, and
- * the ones below. process: "name [pid]". */
+/* startTime, process, name, kind, value (a difference; of "level" what it is then). Names, kinds:
+ * abi/counters.h, and the ones below. process: "name [pid]". */
 #define RECORDING_COUNTER "weft.Counter"
 #define RECORDING_FIELD_PROCESS "process"
 #define RECORDING_FIELD_NAME "name"
-#define RECORDING_FIELD_KIND "kind" /* "book", "lost", "cut", "ctx", "info" */
+#define RECORDING_FIELD_KIND "kind"  /* "book", "lost", "cut", "ctx", "info", "level" */
+#define RECORDING_KIND_LEVEL "level" /* no difference: of a process's rows the newest stands */
 #define RECORDING_FIELD_VALUE "value"
 #define RECORDING_COUNTER_DELIVERED "delivered" /* book: records that the collector took */
 #define RECORDING_COUNTER_EVENTS_DELIVERED "events_delivered" /* info: of events rings, ... */
 #define RECORDING_COUNTER_EVENTS_PENDING "events_pending"     /* info: ... and left there */
-#define RECORDING_COUNTER_SLOTS_USED "slots_used"   /* info: at the end of the last chunk */
-#define RECORDING_COUNTER_SLOTS_HIGH "slots_high"   /* info: high-water mark */
-#define RECORDING_COUNTER_THREADS "threads"         /* info: threads that had a slot */
+#define RECORDING_COUNTER_SLOTS_USED "slots_used"             /* level: at the end of the chunk */
+#define RECORDING_COUNTER_SLOTS_HIGH "slots_high"             /* level: high-water mark */
+#define RECORDING_COUNTER_THREADS "threads"                   /* info: threads that had a slot */
 #define RECORDING_COUNTER_LOG_INVALID "log_invalid" /* info: dictionaries given up as malformed */
 #define RECORDING_COUNTER_PENDING "pending"         /* lost: left when the file was finished */
 #define RECORDING_COUNTER_GENERATIONS "generations" /* info: slot generations with closed books */
 #define RECORDING_COUNTER_UNBALANCED "unbalanced"   /* info: of these, out of balance */
+/* Of the collector itself, whose "process" is "weft [pid]". */
+#define RECORDING_COUNTER_COLLECTOR_CPU "collector_cpu"          /* info: CPU time, ns */
+#define RECORDING_COUNTER_COLLECTOR_MEMORY "collector_memory"    /* level: resident bytes */
+#define RECORDING_COUNTER_COLLECTOR_HIGH "collector_memory_high" /* level: the most ever */
 
 /* startTime, eventThread (null: CPU time that no thread's row has), process, used (ns of CPU time,
  * by the kernel's account, during the recording), seen (ns that samples stand for), samples

@@ -27,6 +27,7 @@
 
 #define DEFAULT_OUTPUT "weft.jfr"
 #define LIMIT_CHUNKS 16 /* about so many parts has a file with a limit */
+#define MEMORY_LEAST ((uint64_t)16 << 20)
 #define MAX_SIZE_LEAST ((uint64_t)1 << 20)
 #define MAX_AGE_LEAST_NS UINT64_C(1000000000)
 
@@ -62,6 +63,10 @@ static const struct cli_option options[] = {
 	{"ring", 0, CLI_BYTES, 0, "SIZE",
 	 .help = "Room for the samples of one thread, and for as much of its coroutines",
 	 .fallback = "256K"},
+	{"memory", 0, CLI_BYTES, 0, "SIZE",
+	 .help = "Memory for what weft has read and not yet written; beyond that the fullest rings "
+		 "come first, and what finds no room is counted",
+	 .fallback = "512M"},
 	{"chunk-time", 0, CLI_TIME, 0, "TIME", .help = "A part of the file is whole after TIME",
 	 .fallback = "10s"},
 	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", .help = "... or at SIZE", .fallback = "16M"},
@@ -177,6 +182,9 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 		return cli_usage("--chunk-time: '%s' is below 1ms", cli_text(args, "chunk-time"));
 	if (cli_given(args, "duration") && cli_number(args, "duration") == 0)
 		return cli_usage("--duration: 0 records nothing");
+	o->memory_bytes = cli_number(args, "memory");
+	if (o->memory_bytes < MEMORY_LEAST)
+		return cli_usage("--memory: '%s' is below 16M", cli_text(args, "memory"));
 	o->ring_bytes = (uint32_t)ring;
 	o->chunk_bytes = chunk;
 	o->chunk_ns = cli_number(args, "chunk-time");

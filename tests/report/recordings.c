@@ -6,7 +6,6 @@
 #include <weft/jfr.h>
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,8 +22,6 @@ struct maker {
 	struct weft_jfr_type *sample, *setting, *span, *counter, *histogram, *process;
 	int error;
 };
-
-/* ---- values */
 
 static struct weft_jfr_value number(uint64_t n)
 {
@@ -295,6 +292,9 @@ static void fill_shop(struct maker *m)
 	counter(m, "shop [100]", "slots_high", "info", 3);
 	counter(m, "shop [100]", "threads", "info", 3);
 	counter(m, "child [200]", "threads", "info", 1);
+	counter(m, "weft [99]", "collector_cpu", "info", 1500000);
+	counter(m, "weft [99]", "collector_memory", "level", 12500000);
+	counter(m, "weft [99]", "collector_memory_high", "level", 25000000);
 	counter(m, "child [200]", "threads_no_timer", "info", 1);
 	histogram(m, 2048, 4);
 	histogram(m, 1024, 1);

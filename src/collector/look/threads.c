@@ -415,8 +415,9 @@ static void match(struct threads *t, uint32_t index, uint64_t word, struct watch
 	t->known[index].tid = w->inside_tid;
 	if (threads_is_older(t, w, index))
 		return;
-	w->slot = index;
-	w->generation = WEFT_GENERATION_OF(word);
+	w->slot = w->had_slot = index;
+	w->generation = w->had_generation = WEFT_GENERATION_OF(word);
+	w->had_claimed_ns = load_relaxed(&process_slot(t->process, index)->thread.claimed_ns);
 	w->slot_is_its = 0;
 }
 

@@ -50,6 +50,9 @@ struct watched_thread {
 	uint64_t generation;
 	/* proved: the slot is this thread's, not that of one before or after it */
 	uint32_t slot_is_its;
+	/* The newest slot that it had, under which it goes on being told of; generation 0: none */
+	uint32_t had_slot;
+	uint64_t had_generation, had_claimed_ns;
 	uint64_t inode;              /* of its directory in /proc; changes with the thread */
 	char name[16];               /* as /proc tells it */
 	uint64_t seen_ns;            /* CLOCK_MONOTONIC of its first sight */

@@ -97,26 +97,62 @@ static void heap_remove(struct wall *w, struct wall_thread *t)
 
 /* ---- what is told */
 
-void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out)
+/* Who has let go of its slot, which is the first step of a thread's end, stays the same thread. */
+void wall_identify(const struct watched_thread *t, struct batch_thread *out)
 {
-	const struct weft_slot *slot = watched_slot(w->process, t);
-
 	memset(out, 0, sizeof(*out));
 	out->tid = t->inside_tid;
 	memcpy(out->name, t->name, sizeof(t->name));
-	if (!slot) {
+	if (!t->had_generation) {
 		out->slot = WALL_NO_SLOT;
 		out->generation = t->start << 22 | (uint32_t)t->tid;
 		out->claimed_ns = t->seen_ns;
 		return;
 	}
-	out->slot = t->slot;
-	out->generation = t->generation;
-	out->claimed_ns = load_relaxed(&slot->thread.claimed_ns);
+	out->slot = t->had_slot;
+	out->generation = t->had_generation;
+	out->claimed_ns = t->had_claimed_ns;
 }
 
-void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word word,
-	       const struct weft_sample_record *sample)
+static int wall_is_same(const struct batch_thread *a, const struct batch_thread *b)
+{
+	return a->slot == b->slot && a->generation == b->generation;
+}
+
+static void wall_tell_end(const struct wall *w, const struct batch_thread *who, uint64_t now_ns)
+{
+	struct batch *b = batch_new(BATCH_THREAD_GONE, w->process, 0);
+
+	if (!b)
+		return;
+	b->thread = *who;
+	b->time_ns = now_ns;
+	queue_push(w->out, b);
+}
+
+/* The worker keeps what it has heard of until it hears of its end: of a thread whose own handler
+ * has told nothing nobody else would tell that. */
+static void wall_remember_name(const struct wall *w, struct wall_thread *t,
+			       const struct batch_thread *who, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < t->told_count; i++)
+		if (wall_is_same(&t->told[i], who))
+			return;
+	if (t->told_count == WALL_NAMES) {
+		wall_tell_end(w, &t->told[0], now_ns);
+		memmove(t->told, t->told + 1, --t->told_count * sizeof(*t->told));
+	}
+	t->told[t->told_count++] = *who;
+}
+
+static void wall_tell_ends(const struct wall *w, const struct wall_thread *t, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < t->told_count; i++)
+		wall_tell_end(w, &t->told[i], now_ns);
+}
+
+void wall_tell(struct wall *w, struct wall_thread *t, const struct batch_thread *who,
+	       struct wall_word word, const struct weft_sample_record *sample)
 {
 	size_t more = sample ? sample->record.bytes : 0;
 	struct batch *b = batch_new(BATCH_WALL, w->process, sizeof(word) + more);
@@ -129,6 +165,7 @@ void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word 
 	memcpy(b->data, &word, sizeof(word));
 	if (more)
 		memcpy(b->data + sizeof(word), sample, more);
+	wall_remember_name(w, t, who, word.to_ns);
 	queue_push(w->out, b);
 }
 
@@ -154,7 +191,7 @@ static void tell_pending(struct wall *w, struct wall_thread *t)
 		uint32_t samples =
 			stay->pending < UINT32_MAX ? (uint32_t)stay->pending : UINT32_MAX;
 
-		wall_tell(w, &stay->who,
+		wall_tell(w, t, &stay->who,
 			  (struct wall_word){.kind = WALL_MORE,
 					     .state = stay->state,
 					     .samples = samples,
@@ -200,7 +237,7 @@ static void wall_end_stay(struct wall *w, struct wall_thread *t, uint64_t now_ns
 		return;
 	tell_pending(w, t);
 	if (!t->stay.is_filtered)
-		wall_tell(w, &t->stay.who,
+		wall_tell(w, t, &t->stay.who,
 			  (struct wall_word){.kind = WALL_END,
 					     .state = t->stay.state,
 					     .from_ns = t->stay.told_ns,
@@ -276,7 +313,7 @@ static void open_stay(struct wall *w, struct wall_thread *t, uint64_t ticks, uin
 				   .state = w->look.state,
 				   .began_ns = now_ns,
 				   .told_ns = now_ns};
-	wall_identify(w, t->watched, &stay->who);
+	wall_identify(t->watched, &stay->who);
 	t->account.is_used = 1;
 	t->is_told |= !stay->is_filtered;
 	if (stay->is_filtered) {
@@ -285,7 +322,7 @@ static void open_stay(struct wall *w, struct wall_thread *t, uint64_t ticks, uin
 		return;
 	}
 	sample->time_ns = now_ns;
-	wall_tell(w, &stay->who,
+	wall_tell(w, t, &stay->who,
 		  (struct wall_word){.kind = WALL_SAMPLE,
 				     .state = stay->state,
 				     .samples = 1,
@@ -501,7 +538,7 @@ static void begin_books(struct wall *w, struct wall_thread *t)
 	t->delay_since_ns = t->looked_ns;
 	wall_books_begin(&t->books, t->looked_ns, w->options.period_ns, seed);
 	t->due_ns = wall_books_due(&t->books);
-	wall_account_begin(w, t);
+	wall_account_begin(t);
 }
 
 void wall_thread_new(struct wall *w, struct watched_thread *watched)
@@ -526,7 +563,7 @@ void wall_thread_new(struct wall *w, struct watched_thread *watched)
 static void wall_forget(struct wall *w, struct wall_thread *t)
 {
 	/* Who has a slot is counted by its claim. */
-	w->counts->threads += t->is_told && t->watched->slot >= w->process->layout.slot_count;
+	w->counts->threads += t->is_told && !t->watched->had_generation;
 	t->watched->wall = NULL;
 	heap_remove(w, t);
 	wall_files_close(t->fd, WALL_FILES);
@@ -550,6 +587,7 @@ void wall_thread_dead(struct wall *w, struct watched_thread *watched, uint64_t n
 	wall_delay_end(w, t, now_ns);
 	if (!is_late)
 		wall_account_tell(w, t);
+	wall_tell_ends(w, t, now_ns);
 	wall_forget(w, t);
 }
 

@@ -51,9 +51,9 @@ static void begin_at(struct wall_thread *t, uint64_t began_ns)
 	t->account.is_told = t->account.is_used = 0;
 }
 
-void wall_account_begin(struct wall *w, struct wall_thread *t)
+void wall_account_begin(struct wall_thread *t)
 {
-	wall_identify(w, t->watched, &t->account.who);
+	wall_identify(t->watched, &t->account.who);
 	begin_at(t, t->looked_ns);
 }
 
@@ -87,7 +87,7 @@ static void look_wall_account_tell(struct wall *w, struct wall_thread *t)
 	if (a->is_partial && !a->is_told)
 		return;
 	a->is_told = 1;
-	wall_tell(w, &a->who,
+	wall_tell(w, t, &a->who,
 		  (struct wall_word){.kind = WALL_ACCOUNT,
 				     .is_partial = (uint32_t)a->is_partial,
 				     .from_ns = a->began_ns,
@@ -104,7 +104,7 @@ void wall_account_follow(struct wall *w, struct wall_thread *t)
 	struct wall_account *a = &t->account;
 	struct batch_thread who;
 
-	wall_identify(w, t->watched, &who);
+	wall_identify(t->watched, &who);
 	if (who.slot == WALL_NO_SLOT || t->stay.is_open ||
 	    (who.slot == a->who.slot && who.generation == a->who.generation))
 		return;

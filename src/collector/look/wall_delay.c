@@ -47,11 +47,11 @@ static void wall_delay_tell(struct wall *w, struct wall_thread *t, uint64_t tick
 {
 	struct batch_thread who;
 
-	wall_identify(w, t->watched, &who);
+	wall_identify(t->watched, &who);
 	if (who.slot == WALL_NO_SLOT)
 		who = t->account.who; /* it may have let go of its slot: that is its end */
 	t->account.is_used = 1;
-	wall_tell(w, &who,
+	wall_tell(w, t, &who,
 		  (struct wall_word){.kind = WALL_DELAY,
 				     .state = WEFT_STATE_WAITING_FOR_CPU,
 				     .is_guess = (uint16_t)is_guess,

@@ -41,6 +41,8 @@ struct wall_account {
 	int is_partial;            /* not all of the thread's time is told */
 };
 
+#define WALL_NAMES 3
+
 struct wall_thread {
 	struct watched_thread *watched;
 	size_t place;             /* in the heap */
@@ -57,6 +59,9 @@ struct wall_thread {
 	int no_schedstat;
 	int is_told; /* there are samples of it */
 	int is_new;  /* wall_meet() has not seen it */
+	/* Under which the worker has heard of it: without a slot, and with the one that it got. */
+	struct batch_thread told[WALL_NAMES];
+	uint32_t told_count;
 };
 
 /* What one look at a thread found: a struct weft_sample_record with its registers and stack. */
@@ -131,9 +136,9 @@ static inline int wall_is_off(const struct wall *w)
 int wall_has_no_context(const struct wall *w, const struct weft_sample_record *sample);
 
 /* wall.c: one word, and the @sample behind it (record.bytes long) unless NULL. */
-void wall_tell(struct wall *w, const struct batch_thread *who, struct wall_word word,
-	       const struct weft_sample_record *sample);
-void wall_identify(const struct wall *w, const struct watched_thread *t, struct batch_thread *out);
+void wall_tell(struct wall *w, struct wall_thread *t, const struct batch_thread *who,
+	       struct wall_word word, const struct weft_sample_record *sample);
+void wall_identify(const struct watched_thread *t, struct batch_thread *out);
 uint64_t wall_take_ticks(const struct wall *w, int64_t *ns);
 
 double wall_random(uint64_t *state); /* uniform on [0, 1) */
@@ -147,7 +152,7 @@ void wall_delay_end(struct wall *w, struct wall_thread *t, uint64_t now_ns);
 /* wall_account.c: a thread's time by the kernel, against which its samples are held. Begun with the
  * first reading of the thread, followed at each look; told when all its samples so far are; ended
  * when the thread has, at @now_ns the latest, with what it had used by then. */
-void wall_account_begin(struct wall *w, struct wall_thread *t);
+void wall_account_begin(struct wall_thread *t);
 void wall_account_follow(struct wall *w, struct wall_thread *t);
 void wall_account_tell(struct wall *w, struct wall_thread *t);
 /* It ended so long ago that the worker may have forgotten it: nothing may be told of its whole. */

@@ -50,6 +50,13 @@ struct batch *batch_new(enum batch_kind kind, struct process *process, size_t by
 	return b;
 }
 
+struct batch *batch_trim(struct batch *b)
+{
+	struct batch *smaller = b ? realloc(b, sizeof(*b) + b->bytes) : NULL;
+
+	return smaller ? smaller : b;
+}
+
 int queue_has_room(struct queue *q)
 {
 	int room;
@@ -58,6 +65,18 @@ int queue_has_room(struct queue *q)
 	room = q->bytes < q->limit;
 	pthread_mutex_unlock(&q->lock);
 	return room;
+}
+
+uint32_t queue_fill_needed(struct queue *q)
+{
+	size_t half = q->limit / 2, bytes;
+
+	pthread_mutex_lock(&q->lock);
+	bytes = q->bytes;
+	pthread_mutex_unlock(&q->lock);
+	if (bytes >= q->limit)
+		return 1001;
+	return bytes < half ? 0 : (uint32_t)((bytes - half) / ((q->limit - half) / 1000 + 1));
 }
 
 void queue_push(struct queue *q, struct batch *b)

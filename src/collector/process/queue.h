@@ -7,8 +7,9 @@
  * Batches that open, close and count always get in; samples only while the queue is below
  * its limit. The walker waits for room (queue_wait()), so a worker that lags (a slow disk,
  * DWARF of a big program) fills the second queue first, then the first. The drain thread never
- * waits: what queue_has_room() refuses stays in its ring, where the target counts what no
- * longer fits. So nothing is lost without a count, and memory is bounded by the two limits.
+ * waits: as room becomes scarce it is left to the rings that are fullest (queue_fill_needed()), and
+ * what is refused stays in its ring, where the target counts what no longer fits. So nothing is
+ * lost without a count, and memory is bounded by the two limits.
  */
 #ifndef WEFT_COLLECTOR_QUEUE_H
 #define WEFT_COLLECTOR_QUEUE_H
@@ -32,6 +33,7 @@ enum batch_kind {
 	BATCH_WALL_WALKED, /* the same; where a sample followed, a struct walked_sample follows */
 	BATCH_LOOKS,       /* of the outside thread; data: struct look_word (looks.h) */
 	BATCH_THREAD_END,  /* no more samples of this slot and generation */
+	BATCH_THREAD_GONE, /* of the outside thread, which has no more of it either */
 	BATCH_ACCOUNT,     /* data: struct account_head, then struct account_word (account.h) */
 	BATCH_COUNTS,      /* data: struct session_counts */
 	BATCH_CLOSE,       /* the process is over; data: struct session_counts */
@@ -79,7 +81,12 @@ int queue_init(struct queue *q, size_t limit); /* 0 or -errno */
 void queue_destroy(struct queue *q);           /* frees what is left */
 
 struct batch *batch_new(enum batch_kind kind, struct process *process, size_t bytes);
+/* Gives back the memory behind the data, which the limit of a queue does not know of. */
+struct batch *batch_trim(struct batch *b); /* takes NULL */
 int queue_has_room(struct queue *q);
+/* How full, in thousandths, a ring must be to be emptied now: 0 while half of the queue is free, up
+ * to 1000 as it fills; more: it has no room. */
+uint32_t queue_fill_needed(struct queue *q);
 void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is ignored */
 void queue_wait(struct queue *q);                  /* until it has room */
 

@@ -17,10 +17,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Samples with copies of stacks, and walked ones of some 400 bytes: minutes of work of a
- * worker that is busy with something else, at a thousand samples a second. */
-#define DRAINED_BYTES ((size_t)64 << 20)
-#define WALKED_BYTES ((size_t)128 << 20)
+/* By default the queues have room for minutes of work of a worker that is busy with something else,
+ * at a thousand samples a second. */
+#define MEMORY_BYTES ((uint64_t)512 << 20)
+/* Of the memory: samples with copies of stacks; walked ones, of some 400 bytes; those that wait for
+ * older ones. The rest is for the open chunk, and for what does not grow with the load. */
+#define DRAINED_PART 8
+#define WALKED_PART 4
+#define TIMELINES_PART 8
 #define WARNINGS_MAX 64 /* that wait to be taken; more are in the file alone */
 
 /* What was not done as asked, on its way to whoever began the recording: the library prints
@@ -128,11 +132,13 @@ static int open_outside(struct collector *c, const struct collector_options *o)
 static int collector_open_parts(struct collector *c, const struct collector_options *o,
 				const char **what)
 {
-	int rc = queue_init(&c->drained, DRAINED_BYTES);
+	uint64_t bytes = o->memory_bytes ? o->memory_bytes : MEMORY_BYTES;
+	int rc = queue_init(&c->drained, bytes / DRAINED_PART);
 
 	*what = "memory";
 	if (rc == 0)
-		rc = queue_init(&c->walked, WALKED_BYTES);
+		rc = queue_init(&c->walked, bytes / WALKED_PART);
+	c->worker.timelines.limit = bytes / TIMELINES_PART;
 	if (rc == 0)
 		rc = naming_init(&c->worker.naming);
 	if (rc)

@@ -38,6 +38,7 @@ struct collector_options {
 	struct wall_options wall; /* period_ns 0: it is off; the pattern holds for both engines */
 	uint32_t engines;         /* enum weft_engine: whose samples are written; 0 = cpu */
 	uint32_t ring_bytes;      /* 0 = default */
+	uint64_t memory_bytes;    /* for what waits to be written; 0 = default */
 	uint64_t chunk_ns, chunk_bytes; /* 0 = default */
 	uint64_t max_bytes, max_age_ns; /* the newest is kept; 0 = all */
 	uint64_t duration_ns;           /* as it is told in the file; 0 = to the end */

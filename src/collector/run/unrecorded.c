@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define DEPTH_MAX 64
+#define SEEN_MAX 65536    /* programs that are remembered */
 #define LATE_NS 100000000 /* the first tick of a forked child begins its session */
 
 /* Tells a program from the next that the same pid runs, after an exec. */
@@ -76,6 +77,8 @@ static void unrecorded_settle(struct unrecorded *u, const struct seen_key *key)
 
 	if (!u->seen)
 		u->seen = map_new();
+	if (u->seen && map_count(u->seen) >= SEEN_MAX)
+		map_clear(u->seen); /* those that run still are looked at again */
 	if (u->seen)
 		map_put(u->seen, key, sizeof(*key), &fresh);
 }

@@ -27,6 +27,7 @@
 #define RECORD_WALKED (6 * 1024)  /* and without: 512 frames take 4 KiB */
 #define LARGEST_NS UINT64_C(10000000000)
 #define BUDGET_NS UINT64_C(100000000)
+#define PASS_NS UINT64_C(50000000) /* through the sessions, before other things have their turn */
 
 /* Can all handlers walk by tables? Else they copy. */
 static int all_can_walk(const struct watch *w)
@@ -84,6 +85,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	w->outside = outside;
 	w->tables = tables;
 	w->root = o->root;
+	w->round = 1;
 	w->no_children = o->no_children;
 	w->chunk_ns = o->chunk_ns ? o->chunk_ns : CHUNK_NS;
 	w->chunk_start_ns = clock_mono_ns();
@@ -325,25 +327,52 @@ static void forget_old_sizes(struct watch *w, uint64_t now_ns)
 	w->largest = 0;
 }
 
+/* Returns how full its fullest ring was. */
+static uint32_t drain_one(struct watch *w, struct session *s, uint64_t now_ns)
+{
+	struct drain_result result;
+
+	session_events_clock(s);
+	result = session_drain(s, w->queue, DRAIN_RUNNING);
+	session_tidy(s, now_ns);
+	w->largest = result.largest > w->largest ? result.largest : w->largest;
+	w->is_behind |= result.unfinished;
+	if (result.events)
+		w->events_ns = now_ns;
+	if (s->process->pid == load_relaxed(&w->root) && session_is_exiting(s))
+		tell_root_event(w);
+	return result.fill_permille;
+}
+
+/* Sessions that the last pass had no time for come first: each round has every session once.
+ * Returns how full the fullest ring was. */
+static uint32_t drain_sessions(struct watch *w, uint64_t now_ns)
+{
+	uint32_t fill = 0, one;
+
+	w->is_behind = 0;
+	for (struct session *s = w->first; s; s = s->next) {
+		if (s->round == w->round)
+			continue;
+		if (clock_mono_ns() - now_ns >= PASS_NS) {
+			w->is_behind = 1;
+			return fill;
+		}
+		s->round = w->round;
+		one = drain_one(w, s, now_ns);
+		fill = one > fill ? one : fill;
+	}
+	w->round++;
+	return fill;
+}
+
 static void drain_all(struct watch *w)
 {
 	uint64_t now_ns = clock_mono_ns();
-	pid_t root = load_relaxed(&w->root);
-	uint32_t fill = 0;
+	uint32_t fill;
 
 	tsc_clock_tick(&w->clock, now_ns);
-	for (struct session *s = w->first; s; s = s->next) {
-		session_events_clock(s);
-		struct drain_result result = session_drain(s, w->queue, DRAIN_RUNNING);
-
-		session_tidy(s, now_ns);
-		fill = result.fill_permille > fill ? result.fill_permille : fill;
-		w->largest = result.largest > w->largest ? result.largest : w->largest;
-		if (result.events)
-			w->events_ns = now_ns;
-		if (s->process->pid == root && session_is_exiting(s))
-			tell_root_event(w);
-	}
+	fill = drain_sessions(w, now_ns);
 	forget_old_sizes(w, now_ns);
 	w->max_pause_ms = longest_pause_ms(w);
 	watch_set_pause(w, fill);
@@ -408,7 +437,8 @@ void *watch_run(void *arg)
 	while (!load_acquire(&w->finishing)) {
 		int soon_ms = watch_attach_tick(w, clock_mono_ns());
 		int n = epoll_wait(w->poll_fd, event, EVENTS_MAX,
-				   !w->first               ? 1000
+				   w->is_behind            ? 0
+				   : !w->first             ? 1000
 				   : soon_ms < w->pause_ms ? soon_ms
 							   : w->pause_ms);
 

@@ -47,6 +47,8 @@ struct watch {
 	int finishing;  /* atomic */
 	int no_children;
 	int max_pause_ms, pause_ms;
+	int is_behind;  /* the last pass did not come to its end */
+	uint32_t round; /* of passes through all sessions, from 1 */
 	uint32_t largest,
 		largest_before; /* largest record of late, and of the time before, bytes */
 	uint64_t largest_ns;    /* when largest_before was set */

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define ANCESTORS_MAX 64
+#define REFUSED_MAX 65536 /* pids that are remembered */
 #define GUEST_PATIENCE_NS UINT64_C(1000000000)
 
 static void drop_guest(struct watch *w, size_t index)
@@ -238,6 +239,8 @@ static void watch_join_count_refused(struct watch *w, pid_t pid, int rc)
 
 	if (!w->refused_pids)
 		w->refused_pids = map_new();
+	if (w->refused_pids && map_count(w->refused_pids) >= REFUSED_MAX)
+		map_clear(w->refused_pids); /* who asks still is counted again */
 	if (w->refused_pids && !map_put(w->refused_pids, &pid, sizeof(pid), &fresh))
 		fresh = 1;
 	if (pid > 0 && (rc == -ENOENT || rc == -ESRCH)) { /* it has ended */

@@ -176,6 +176,7 @@ struct session *session_of(struct process *p)
 		return NULL;
 	s->process = p;
 	s->memfd = s->pidfd = -1;
+	s->pass_ns = SESSION_PASS_NS;
 	return s;
 }
 

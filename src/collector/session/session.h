@@ -61,8 +61,12 @@ struct session {
 	uint64_t judged_ns;                 /* a reading of the clock that records were judged by */
 	uint64_t (*clock)(void);            /* a test's; NULL: CLOCK_MONOTONIC */
 	uint64_t drained_ns;                /* when all slots were looked at */
-	uint64_t tidied_ns, reaped;         /* session_tidy() */
-	uint32_t tidy_next;                 /* slot */
+	uint64_t pass_ns;                   /* the most time of a pass */
+	uint32_t round;                     /* of the drain thread's: when it was drained last */
+	uint32_t sweep_next, fresh_next;    /* slot, word of marks: where the next pass goes on */
+	int is_sweeping;            /* the last pass was for slots that are not marked, too */
+	uint64_t tidied_ns, reaped; /* session_tidy() */
+	uint32_t tidy_next;         /* slot */
 	struct session_events events;
 	struct event_options event_options;
 	struct account_words ended; /* threads, of this pass: session_account.c */
@@ -84,7 +88,12 @@ int session_new(struct session **out, struct process *p, const struct session_se
 /* Frees what belongs to the drain thread; the mapping belongs to the process. */
 void session_free(struct session *s);
 
+/* A pass ends when it has taken so long, and the next one goes on there: what joins or ends is not
+ * kept waiting, and no ring waits for thousands of others. */
+#define SESSION_PASS_NS UINT64_C(20000000)
+
 struct drain_result {
+	int unfinished;           /* the pass has ended early: another should follow at once */
 	uint32_t fill_permille;   /* of the fullest ring */
 	uint32_t largest;         /* record, bytes */
 	uint64_t samples, events; /* events: of all kinds */
@@ -96,8 +105,8 @@ enum drain_mode {
 	DRAIN_GONE,    /* the process is gone: whatever is not FREE is drained and closed */
 };
 
-/* One pass: what is new in the rings goes to @q. In DRAIN_RUNNING only while @q has room, and only
- * from slots that the target has marked, but every two seconds from all. */
+/* One pass: what is new in the rings goes to @q. In DRAIN_RUNNING only while @q has room, for a
+ * bounded time, and only from slots that the target has marked, but every two seconds from all. */
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode);
 
 /* Takes back slots of threads that ended without a word, and, a few at a time, the memory of slots

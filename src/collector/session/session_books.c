@@ -205,6 +205,8 @@ static void session_books_add_header(const struct session *s, struct session_cou
 		out->claim_ns[i] = load_relaxed(&h->claim_ns[i]);
 	}
 	out->slots_used = load_relaxed(&h->slots_used);
+	if (out->slots_used > s->process->layout.slot_count) /* the target says so */
+		out->slots_used = s->process->layout.slot_count;
 }
 
 /* A FREE slot's books are closed, and zero. */

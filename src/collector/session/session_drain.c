@@ -122,9 +122,10 @@ static void end_slot(struct pass *pass, uint32_t index, struct weft_slot *slot)
 	uint64_t generation = reader->who.generation;
 	int killed = pass->last == DRAIN_GONE || reader->reaped;
 
+	pass->is_working = 1;
 	session_end_thread(pass, index);
 	session_close_books(s, index, slot, killed ? END_KILLED : END_RELEASED);
-	if (index >= WARM_SLOTS)
+	if (index >= WARM_SLOTS && pass->last != DRAIN_GONE) /* then all of it goes at once */
 		session_punch(s, index, WEFT_SLOT_TOUCHED_BYTES);
 	session_free_slot(s, index, WEFT_STATE_WORD(generation, WEFT_SLOT_DRAINING));
 }
@@ -135,14 +136,18 @@ static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
 {
 	struct slot_reader *reader = &pass->session->readers[index];
 
+	int is_taken = 0;
+
 	begin_reader(pass, index, generation, slot);
+	pass->is_ending = 1;
 	for (int i = 0; i < ENDED_TRIES; i++) { /* a liar's head may never be reached */
-		if (!session_drain_rings(pass, index, slot))
-			return;
-		if (session_rings_are_empty(reader, slot))
+		is_taken = session_drain_rings(pass, index, slot);
+		if (!is_taken || session_rings_are_empty(reader, slot))
 			break;
 	}
-	end_slot(pass, index, slot);
+	pass->is_ending = 0;
+	if (is_taken)
+		end_slot(pass, index, slot);
 }
 
 /* Where there is nothing new this costs two loads, and the owner nothing. model: HOLD .. LET_GO */
@@ -196,51 +201,94 @@ static void drain_slot(struct pass *pass, uint32_t index)
 	drain_ended(pass, index, generation, slot);
 }
 
+/* Has the pass taken its time? The clock is read after a slot that there was something to do for.
+ */
+static int pass_is_over(struct pass *pass)
+{
+	if (!pass->is_working || pass->last || pass->result.unfinished)
+		return pass->result.unfinished;
+	pass->is_working = 0;
+	pass->result.unfinished =
+		session_now(pass->session) - pass->now_ns >= pass->session->pass_ns;
+	return pass->result.unfinished;
+}
+
+static void drain_block(struct pass *pass, uint32_t block, uint32_t high)
+{
+	uint32_t at = block * WEFT_SESSION_BLOCK_SLOTS;
+
+	for (uint32_t k = 0; k < WEFT_SESSION_BLOCK_SLOTS && at + k < high; k++)
+		drain_slot(pass, at + k);
+}
+
 /* What is new from here on sets the bit again. Pairs with weft_rt_mark(). */
+static void drain_word(struct pass *pass, uint64_t *word, uint32_t first, uint32_t high)
+{
+	uint64_t bits = load_relaxed(word);
+
+	if (bits)
+		bits = __atomic_exchange_n(word, 0, __ATOMIC_ACQUIRE);
+	for (; bits && !pass_is_over(pass); bits &= bits - 1)
+		drain_block(pass, first + (uint32_t)__builtin_ctzll(bits), high);
+	if (bits)
+		__atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+}
+
 static void drain_fresh(struct pass *pass, uint32_t high)
 {
-	struct weft_session_header *h = pass->session->process->base;
+	struct session *s = pass->session;
+	uint32_t words = (high + 64 * WEFT_SESSION_BLOCK_SLOTS - 1) / 64 / WEFT_SESSION_BLOCK_SLOTS;
 
-	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++) {
-		uint64_t bits = load_relaxed(&h->fresh[i]);
-
-		if (bits)
-			bits = __atomic_exchange_n(&h->fresh[i], 0, __ATOMIC_ACQUIRE);
-		for (; bits; bits &= bits - 1) {
-			uint32_t block = i * 64 + (uint32_t)__builtin_ctzll(bits);
-			uint32_t at = block * WEFT_SESSION_BLOCK_SLOTS;
-
-			for (uint32_t k = 0; k < WEFT_SESSION_BLOCK_SLOTS && at + k < high; k++)
-				drain_slot(pass, at + k);
-		}
+	for (uint32_t i = 0; i < words && !pass_is_over(pass); i++) {
+		s->fresh_next = s->fresh_next < words ? s->fresh_next : 0;
+		drain_word(pass, &s->process->base->fresh[s->fresh_next], s->fresh_next * 64, high);
+		s->fresh_next += !pass->result.unfinished;
 	}
 }
 
+/* All slots, from where the last pass has stopped. */
 static void drain_every_slot(struct pass *pass, uint32_t high)
 {
 	struct session *s = pass->session;
 
-	s->drained_ns = pass->now_ns;
-	for (uint32_t i = 0; i * 64 * WEFT_SESSION_BLOCK_SLOTS < high; i++)
-		__atomic_exchange_n(&s->process->base->fresh[i], 0, __ATOMIC_ACQUIRE);
-	for (uint32_t i = 0; i < high; i++)
-		drain_slot(pass, i);
+	if (s->sweep_next == 0)
+		s->drained_ns = pass->now_ns;
+	for (; s->sweep_next < high && !pass_is_over(pass); s->sweep_next++)
+		drain_slot(pass, s->sweep_next);
+	if (s->sweep_next >= high)
+		s->sweep_next = 0;
+}
+
+/* All slots are due every two seconds. While more passes than one are needed for them, every other
+ * pass is for what is marked. */
+static void drain_some(struct pass *pass, uint32_t high)
+{
+	struct session *s = pass->session;
+	int is_due = s->sweep_next || pass->now_ns - s->drained_ns >= ALL_SLOTS_NS;
+
+	s->is_sweeping = is_due && !s->is_sweeping;
+	if (s->is_sweeping)
+		drain_every_slot(pass, high);
+	else
+		drain_fresh(pass, high);
+	pass->result.unfinished |= s->sweep_next != 0;
 }
 
 struct drain_result session_drain(struct session *s, struct queue *q, enum drain_mode mode)
 {
-	struct pass pass = {.session = s, .queue = q, .last = (int)mode, .now_ns = clock_mono_ns()};
+	struct pass pass = {.session = s, .queue = q, .last = (int)mode, .now_ns = session_now(s)};
 	uint32_t high = process_slots_high(s->process);
 
 	store_relaxed(&s->process->base->drained_ns, pass.now_ns);
 	session_events_read(s);
 	session_events_tell(s, q);
-	if (mode == DRAIN_RUNNING)
+	if (mode == DRAIN_RUNNING) {
 		session_touch_ahead(s);
-	if (mode == DRAIN_RUNNING && pass.now_ns - s->drained_ns < ALL_SLOTS_NS)
-		drain_fresh(&pass, high);
-	else
+		drain_some(&pass, high);
+	} else {
+		s->sweep_next = 0;
 		drain_every_slot(&pass, high);
-	session_account_tell(s, q, pass.now_ns);
+	}
+	session_account_tell(s, q, session_now(s));
 	return pass.result;
 }

@@ -27,6 +27,8 @@ struct pass {
 	struct session *session;
 	struct queue *queue;
 	int last;
+	int is_working; /* something was done since the clock was read */
+	int is_ending;  /* the slot's thread has ended: it waits to be given back */
 	uint64_t now_ns;
 	struct drain_result result;
 };
@@ -45,6 +47,9 @@ struct slot_words session_last_words(const struct session *s, uint32_t index);
 /* Notes the CPU time of a thread that the worker has not heard of; tells what was noted. */
 void session_account_end(struct session *s, int32_t tid, uint64_t cpu_ns);
 void session_account_tell(struct session *s, struct queue *q, uint64_t now_ns);
+
+/* The clock, or a test's. */
+uint64_t session_now(const struct session *s);
 
 /* In session_sound.c. What is wrong with a record? All that later readers rely on is checked. */
 enum record_fault fault_of_sample(const struct weft_record *record, struct session *s);

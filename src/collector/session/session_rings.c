@@ -188,6 +188,14 @@ static uint64_t pending_of(const struct slot_ring *ring)
 	return pending ? pending : load_relaxed(&r->producer->head) != r->tail;
 }
 
+/* The less room the queue has, the fuller is a ring that may use it. */
+static int is_its_turn(struct pass *pass, uint32_t fill)
+{
+	uint32_t least = pass->last ? 0 : queue_fill_needed(pass->queue);
+
+	return least <= (pass->is_ending ? 1000 : fill);
+}
+
 static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot *slot,
 		      struct slot_ring *ring)
 {
@@ -205,10 +213,11 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 	fill = (uint32_t)(pending * 1000 / ring->reader.bytes);
 	if (fill > pass->result.fill_permille)
 		pass->result.fill_permille = fill;
-	if (!pass->last && !queue_has_room(pass->queue)) {
+	if (!is_its_turn(pass, fill)) {
 		session_mark(s, index);
 		return 0;
 	}
+	pass->is_working = 1;
 	refresh_name(pass, reader, slot);
 	b = thread_batch(s, ring->kind, index, reader, batch_room(ring, pending));
 	if (!b)
@@ -222,7 +231,7 @@ static int drain_ring(struct pass *pass, uint32_t index, const struct weft_slot 
 	}
 	reader->announced = 1;
 	session_events_tell(s, pass->queue);
-	queue_push(pass->queue, b);
+	queue_push(pass->queue, batch_trim(b));
 	return 1;
 }
 
@@ -282,7 +291,7 @@ void session_end_thread(const struct pass *pass, uint32_t index)
 	if (b) {
 		b->thread.cpu_ns = words.cpu_ns;
 		b->thread.ended_ns = words.ended_ns;
-		b->time_ns = pass->now_ns;
+		b->time_ns = session_now(pass->session);
 	}
 	queue_push(pass->queue, b);
 }

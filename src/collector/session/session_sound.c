@@ -10,12 +10,17 @@
 
 #define CLOCK_SLACK_NS UINT64_C(1000000000)
 
+uint64_t session_now(const struct session *s)
+{
+	return s->clock ? s->clock() : clock_mono_ns();
+}
+
 /* For a time that is newer than the last reading of the clock, it is read again: a pass may take
  * long on a busy machine. */
 enum record_fault fault_of_time(uint64_t time_ns, struct session *s)
 {
 	if (time_ns > s->judged_ns)
-		s->judged_ns = s->clock ? s->clock() : clock_mono_ns();
+		s->judged_ns = session_now(s);
 	return time_ns <= s->judged_ns + CLOCK_SLACK_NS &&
 			       time_ns + CLOCK_SLACK_NS >= s->process->opened_ns
 		       ? RECORD_SOUND

@@ -151,7 +151,7 @@ static void hand_on(struct walker *w, struct batch *b)
 	struct batch *made = b;
 
 	if (b->kind == BATCH_SAMPLES || b->kind == BATCH_WALL || b->kind == BATCH_EVENTS) {
-		made = b->kind == BATCH_EVENTS ? place_all(w, b) : walk_samples(w, b);
+		made = batch_trim(b->kind == BATCH_EVENTS ? place_all(w, b) : walk_samples(w, b));
 		if (!made)
 			w->error = -ENOMEM;
 		free(b);
@@ -231,6 +231,7 @@ static void walker_take(struct walker *w, struct batch *b)
 	case BATCH_WALL:
 	case BATCH_EVENTS:
 	case BATCH_THREAD_END:
+	case BATCH_THREAD_GONE:
 		hold_or_hand_on(w, b);
 		return;
 	case BATCH_OPEN:

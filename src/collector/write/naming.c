@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define WAITS "libweft-waits.so"
-#define PLACES_MAX 64 /* functions inlined into each other; compilers stop far below */
+#define NAMES_MAX 262144 /* addresses that are remembered: some 40 MB */
+#define PLACES_MAX 64    /* functions inlined into each other; compilers stop far below */
 
 struct function_key {
 	uint64_t code; /* its address: never used again */
@@ -97,11 +98,27 @@ static struct named *name_new(const struct naming *n, const struct code *code, u
 	return named;
 }
 
+/* Programs load and unload code for weeks: all are forgotten at once, and what runs is named anew.
+ */
+static void naming_forget(struct naming *n)
+{
+	const void *key;
+	size_t cursor = 0, bytes;
+	uint64_t *value;
+
+	while (map_next(n->known, &cursor, &key, &bytes, &value))
+		free((void *)(uintptr_t)*value);
+	map_clear(n->known);
+}
+
 static const struct named *naming_name_of(struct naming *n, const struct walked_frame *f)
 {
 	const struct function_key key = {(uint64_t)(uintptr_t)f->code, f->address};
-	uint64_t *value = map_put(n->known, &key, sizeof(key), NULL);
+	uint64_t *value;
 
+	if (map_count(n->known) >= NAMES_MAX && !map_get(n->known, &key, sizeof(key)))
+		naming_forget(n);
+	value = map_put(n->known, &key, sizeof(key), NULL);
 	if (value && !*value)
 		*value = (uint64_t)(uintptr_t)name_new(n, f->code, f->address);
 	return value ? (const struct named *)(uintptr_t)*value : NULL;

@@ -114,6 +114,15 @@ struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t
 	return t;
 }
 
+struct process_thread *process_thread_find(const struct process *p, uint32_t slot,
+					   uint64_t generation)
+{
+	struct slot_key key = {slot, generation};
+	const uint64_t *value = map_get(p->work->threads, &key, sizeof(key));
+
+	return value ? (struct process_thread *)(uintptr_t)*value : NULL;
+}
+
 void process_thread_tell_tid(struct process *p, struct process_thread *t, int32_t tid)
 {
 	uint64_t *value;
@@ -136,17 +145,15 @@ struct process_thread *process_thread_by_tid(const struct process *p, int32_t ti
 void process_thread_drop(struct process *p, struct process_thread *t)
 {
 	struct slot_key key;
-	uint64_t *value;
+	const uint64_t *value;
 
 	if (!t)
 		return;
 	key = (struct slot_key){t->slot, t->generation};
 	value = p->work->tids ? map_get(p->work->tids, &t->tid, sizeof(t->tid)) : NULL;
 	if (value && *value == (uint64_t)(uintptr_t)t)
-		*value = 0;
-	value = map_get(p->work->threads, &key, sizeof(key));
-	if (value)
-		*value = 0;
+		map_remove(p->work->tids, &t->tid, sizeof(t->tid));
+	map_remove(p->work->threads, &key, sizeof(key));
 	free(t);
 }
 

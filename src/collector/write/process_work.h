@@ -30,6 +30,9 @@ struct process_load {
 	int is_owed;                     /* its time is in its parent's owed_ fields */
 };
 
+/* Its jdk.ThreadStart; also its jdk.ThreadEnd, after which late samples may still come. */
+enum thread_told { THREAD_UNTOLD = 0, THREAD_BEGUN, THREAD_OVER };
+
 /* One thread of the process, from claim to release of its slot. */
 struct process_thread {
 	uint32_t slot;
@@ -40,7 +43,7 @@ struct process_thread {
 	char name[64];
 	struct stretch stretch;
 	int named;                 /* the key has the name above */
-	int begun;                 /* its jdk.ThreadStart is in the file */
+	enum thread_told begun;    /* what the file has of its life */
 	int switched;              /* the file has an event, run or wait of it */
 	uint64_t taken_ns;         /* of the newest sample of its own; 0 = none */
 	uint64_t running_ns;       /* time on a CPU that no wall-clock sample stands for yet */
@@ -100,6 +103,10 @@ void process_release(struct process *p); /* frees all but identity and counters 
 /* The thread of a slot and generation, made when new (*fresh). NULL: out of memory. */
 struct process_thread *process_thread(struct process *p, uint32_t slot, uint64_t generation,
 				      int *fresh);
+/* The same, NULL when there is none. And takes one out: not while process_thread_next() goes
+ * through them. */
+struct process_thread *process_thread_find(const struct process *p, uint32_t slot,
+					   uint64_t generation);
 void process_thread_drop(struct process *p, struct process_thread *t); /* takes NULL */
 
 /* Tells the tid that a thread has inside the process; and finds the newest thread with one, or

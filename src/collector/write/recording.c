@@ -5,6 +5,7 @@
 #include "collector/write/timeline.h"
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -19,6 +20,7 @@
 #include <sys/stat.h>
 
 #define BUILD_ID_MAX 64
+#define ENDED_MAX 4096 /* processes whose last rows wait for a file that cannot be written */
 #define CHUNK_NS UINT64_C(10000000000)
 #define CHUNK_BYTES ((uint64_t)16 << 20)
 /* The writer ends chunks by these limits, which are too large to be reached: see recording.h. */
@@ -143,6 +145,7 @@ int recording_open(struct recording **out, const struct recording_options *o)
 	r->end = &r->first;
 	r->roll = recording_roll;
 	take_options(r, o);
+	recording_cost_begin(r);
 	jfr.start_mono_ns = r->start_ns;
 	jfr.start_real_ns = r->start_real_ns;
 	snprintf(r->id, sizeof(r->id), "%016llx", (unsigned long long)random_number());
@@ -388,14 +391,19 @@ void recording_set_root(struct recording *r, pid_t pid)
 	store_relaxed(&r->pid, pid);
 }
 
-static void free_ended(struct recording *r)
+/* All but the @most newest of those that are over. */
+static void free_ended(struct recording *r, size_t most)
 {
 	struct process **at = &r->first, *p;
+	size_t count = 0;
 
+	for (p = r->first; p; p = p->work->next)
+		count += p->work->end != NULL;
 	while ((p = *at)) {
-		if (p->work->end) {
+		if (p->work->end && count > most) {
 			*at = p->work->next;
 			process_free(p);
+			count--;
 		} else {
 			at = &p->work->next;
 		}
@@ -413,6 +421,25 @@ static void rename_threads(struct recording *r, struct process *p)
 	while ((t = process_thread_next(p, &cursor)))
 		if (t->key && !t->named)
 			recording_note_error(r, recording_thread(r, p, t));
+}
+
+/* All other threads leave the pool: no event can have them any more. */
+static void recording_keep_threads(struct recording *r)
+{
+	struct buf keys = {0};
+	struct process_thread *t;
+
+	for (struct process *p = r->first; p; p = p->work->next) {
+		for (size_t cursor = 0; (t = process_thread_next(p, &cursor));)
+			if (t->key)
+				buf_put(&keys, &t->key, sizeof(t->key));
+		recording_account_keys(p, &keys);
+	}
+	recording_note_error(r, keys.failed
+					? -ENOMEM
+					: weft_jfr_keep_threads(r->writer, (const void *)keys.data,
+								keys.size / sizeof(uint64_t)));
+	buf_free(&keys);
 }
 
 /* ---- chunks that leave */
@@ -478,6 +505,7 @@ static void recording_put_rows(struct recording *r, uint64_t now_ns)
 		recording_counts(r, p, now_ns);
 	}
 	recording_system_end(r, now_ns);
+	recording_cost(r, now_ns);
 	put_recording_row(r, now_ns);
 }
 
@@ -494,6 +522,13 @@ int recording_is_full(const struct recording *r)
 	return open_bytes(r) >= r->o.chunk_bytes;
 }
 
+int recording_roll_early(struct recording *r)
+{
+	if (open_bytes(r) < 2 * r->o.chunk_bytes)
+		return 0;
+	return r->roll(r, r->now_ns > r->chunk_start_ns ? r->now_ns : r->chunk_start_ns + 1);
+}
+
 int recording_roll(struct recording *r, uint64_t now_ns)
 {
 	uint64_t bytes;
@@ -505,17 +540,18 @@ int recording_roll(struct recording *r, uint64_t now_ns)
 	rc = weft_jfr_rotate(r->writer, now_ns, 1);
 	recording_note_error(r, rc);
 	recording_settle_samples(r, rc >= 0);
+	recording_cost_settle(r, rc >= 0);
 	recording_system_settle(r, rc >= 0, bytes);
 	for (struct process *p = r->first; p; p = p->work->next) {
 		recording_counts_settle(p, rc >= 0);
 		rename_threads(r, p);
 	}
-	if (rc >= 0)
-		free_ended(r);
+	free_ended(r, rc >= 0 ? 0 : ENDED_MAX);
 	if (r->tags.count > r->columns)
 		recording_note_error(r, redeclare(r));
 	/* There are too many stacks, which differ by the instruction, to remember them for ever. */
 	recording_note_error(r, weft_jfr_forget_stacks(r->writer));
+	recording_keep_threads(r);
 	recording_forget_labels(r);
 	r->chunk_start_ns = now_ns;
 	begin_chunk(r);

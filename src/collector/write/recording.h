@@ -147,7 +147,7 @@ void recording_set(struct recording *r, const char *lines, size_t bytes);
 /* Is there a type whose name @glob matches? */
 int recording_has_types(const struct recording *r, const char *glob, size_t bytes);
 
-/* A weft.Warning; the same text is put once. */
+/* A weft.Warning; the same text is put once, or again after thousands of others. */
 void recording_put_warning(struct recording *r, const char *text);
 
 /* Writes the thread's open stay and span: it has ended, or the chunk does. */
@@ -184,6 +184,10 @@ uint64_t recording_tick(struct recording *r, uint64_t now_ns);
 
 /* Has the open chunk its full size? (Whether its time is over the drain thread knows.) */
 int recording_is_full(const struct recording *r);
+
+/* Ends the chunk if it has grown to twice its size while its end was on its way through the queues:
+ * its memory is bounded, and its counters are those of a moment before. 0 or -errno. */
+int recording_roll_early(struct recording *r);
 
 /* Ends the chunk with open spans, rows of all processes and counters. 0 or -errno. */
 int recording_roll(struct recording *r, uint64_t now_ns);

@@ -18,6 +18,7 @@
 #include "collector/write/recording_private.h"
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/recording.h"
 
 #include <stdlib.h>
@@ -87,6 +88,15 @@ void recording_account_free(struct process *p)
 	free(a->entry);
 	a->entry = NULL;
 	a->count = a->room = 0;
+}
+
+void recording_account_keys(const struct process *p, struct buf *out)
+{
+	const struct process_account *a = &p->work->account;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (a->entry[i].key)
+			buf_put(out, &a->entry[i].key, sizeof(a->entry[i].key));
 }
 
 /* ---- rows */

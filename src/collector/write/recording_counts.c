@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of weft.Counter and weft.Histogram. Each is the difference to the one before, so that sums
- * are right over chunks, merged files and cut files. What a chunk held that could not be written is
- * put again into the next one.
+ * are right over chunks, merged files and cut files. What goes up and down is a level: each chunk
+ * has it as it is then, for a difference would say nothing in a file that has lost its beginning.
+ * What a chunk held that could not be written is put again into the next one.
  */
 #include "collector/write/recording_private.h"
 
 #include "base/recording.h"
+#include "proc/process_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct counter_row {
 	const char *name, *kind;
@@ -18,6 +25,7 @@ struct counter_row {
 #define KIND_CUT "cut"
 #define KIND_CTX "ctx"
 #define KIND_INFO "info"
+#define KIND_LEVEL RECORDING_KIND_LEVEL
 #define ROW(number, id, name, kind, text)                                                          \
 	{name, KIND_##kind, offsetof(struct session_counts, counter) + (number)*8},
 
@@ -31,8 +39,8 @@ static const struct counter_row rows[] = {
 	{ RECORDING_COUNTER_GENERATIONS, KIND_INFO, offsetof(struct session_counts, generations) },
 	{ RECORDING_COUNTER_UNBALANCED, KIND_INFO, offsetof(struct session_counts, unbalanced) },
 	{ RECORDING_COUNTER_THREADS, KIND_INFO, offsetof(struct session_counts, threads) },
-	{ RECORDING_COUNTER_SLOTS_USED, KIND_INFO, offsetof(struct session_counts, slots_used) },
-	{ RECORDING_COUNTER_SLOTS_HIGH, KIND_INFO, offsetof(struct session_counts, slots_high) },
+	{ RECORDING_COUNTER_SLOTS_USED, KIND_LEVEL, offsetof(struct session_counts, slots_used) },
+	{ RECORDING_COUNTER_SLOTS_HIGH, KIND_LEVEL, offsetof(struct session_counts, slots_high) },
 	{ RECORDING_COUNTER_LOG_INVALID, KIND_INFO, offsetof(struct session_counts, log_invalid) },
 	/* clang-format on */
 };
@@ -45,17 +53,30 @@ static uint64_t recording_counts_read_at(const struct session_counts *counts, si
 	return value;
 }
 
-static void recording_counts_put_counter(struct recording *r, const struct process *p,
-					 uint64_t now_ns, const struct counter_row *row,
-					 uint64_t difference)
+static void recording_counts_put_counter(struct recording *r, const char *group, uint64_t now_ns,
+					 const struct counter_row *row, uint64_t value)
 {
 	struct weft_jfr_value v[] = {
-		{.number = (int64_t)now_ns},       {.string = text_value(p->group)},
+		{.number = (int64_t)now_ns},       {.string = text_value(group)},
 		{.string = text_value(row->name)}, {.string = text_value(row->kind)},
-		{.number = (int64_t)difference},
+		{.number = (int64_t)value},
 	};
 
 	recording_put(r, r->type[TYPE_COUNTER], v, 5);
+}
+
+static void put_changed(struct recording *r, const struct process *p, uint64_t now_ns,
+			const struct counter_row *row, const struct session_counts *now)
+{
+	uint64_t value = recording_counts_read_at(now, row->offset);
+	uint64_t before = recording_counts_read_at(&p->work->put, row->offset);
+
+	if (strcmp(row->kind, KIND_LEVEL) != 0)
+		value -= before;
+	else if (before && !value) /* a level that is 0 now is told once */
+		recording_counts_put_counter(r, p->group, now_ns, row, 0);
+	if (value)
+		recording_counts_put_counter(r, p->group, now_ns, row, value);
 }
 
 static void put_histogram(struct recording *r, const struct process *p, uint64_t now_ns,
@@ -129,13 +150,8 @@ void recording_counts(struct recording *r, struct process *p, uint64_t now_ns)
 
 	process_take_counts(p);
 	session_counts_add(&now, &p->work->own);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		uint64_t difference = recording_counts_read_at(&now, rows[i].offset) -
-				      recording_counts_read_at(&p->work->put, rows[i].offset);
-
-		if (difference)
-			recording_counts_put_counter(r, p, now_ns, &rows[i], difference);
-	}
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		put_changed(r, p, now_ns, &rows[i], &now);
 	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_HANDLER, now.handler_ns,
 		      p->work->put.handler_ns);
 	put_histogram(r, p, now_ns, RECORDING_HISTOGRAM_CLAIM, now.claim_ns, p->work->put.claim_ns);
@@ -149,4 +165,56 @@ void recording_counts_settle(struct process *p, int reached)
 		p->work->safe = p->work->put;
 	else
 		p->work->put = p->work->safe;
+}
+
+/* ---- the collector's own cost */
+
+static uint64_t own_cpu_ns(struct rusage *usage)
+{
+	getrusage(RUSAGE_SELF, usage);
+	return ((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000000 +
+	       ((uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec) * 1000;
+}
+
+static uint64_t own_memory_bytes(void)
+{
+	char text[128];
+	char *at = text;
+
+	if (proc_read_of(getpid(), "statm", text, sizeof(text)) <= 0)
+		return 0;
+	strtoull(at, &at, 10); /* the first is what is mapped */
+	return strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+void recording_cost_begin(struct recording *r)
+{
+	struct rusage usage;
+
+	r->cost.put_ns = r->cost.safe_ns = own_cpu_ns(&usage);
+	snprintf(r->cost.group, sizeof(r->cost.group), "weft [%d]", (int)getpid());
+}
+
+void recording_cost(struct recording *r, uint64_t now_ns)
+{
+	static const struct counter_row cpu = {RECORDING_COUNTER_COLLECTOR_CPU, KIND_INFO, 0};
+	static const struct counter_row memory = {RECORDING_COUNTER_COLLECTOR_MEMORY, KIND_LEVEL,
+						  0};
+	static const struct counter_row high = {RECORDING_COUNTER_COLLECTOR_HIGH, KIND_LEVEL, 0};
+	struct rusage usage;
+	uint64_t cpu_ns = own_cpu_ns(&usage), bytes = own_memory_bytes();
+	uint64_t most = (uint64_t)usage.ru_maxrss * 1024; /* the kernel adds up late */
+
+	recording_counts_put_counter(r, r->cost.group, now_ns, &cpu, cpu_ns - r->cost.put_ns);
+	recording_counts_put_counter(r, r->cost.group, now_ns, &memory, bytes);
+	recording_counts_put_counter(r, r->cost.group, now_ns, &high, bytes > most ? bytes : most);
+	r->cost.put_ns = cpu_ns;
+}
+
+void recording_cost_settle(struct recording *r, int reached)
+{
+	if (reached)
+		r->cost.safe_ns = r->cost.put_ns;
+	else
+		r->cost.put_ns = r->cost.safe_ns;
 }

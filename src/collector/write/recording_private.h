@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+struct buf;
+
 static inline void recording_events_add(struct recording_events *to,
 					const struct recording_events *one)
 {
@@ -68,6 +70,10 @@ struct recording {
 	uint64_t now_ns;           /* and this is the latest */
 	int error;
 	int (*roll)(struct recording *r, uint64_t now_ns); /* recording_roll() */
+	struct {
+		uint64_t put_ns, safe_ns; /* CPU time that rows tell; that those in the file tell */
+		char group[32];
+	} cost; /* of the collector itself */
 	struct chunk_events chunks;
 	/* Events in the open chunk, in the file, and in chunks that could not be written. */
 	struct recording_events chunk, safe, lost;
@@ -173,14 +179,21 @@ void recording_warn_of_lockstep(struct recording *r, const struct process *p);
 void recording_fill_verdict(const struct process *p, int is_ticks, struct weft_jfr_value v[]);
 
 /* In recording_account.c. Rows of one process and its threads at the end of a chunk; the last rows
- * of its threads when it is over, which frees their entries. */
+ * of its threads when it is over, which frees their entries; and the keys of the thread pool that
+ * entries have. */
 void recording_account_rows(struct recording *r, struct process *p);
 void recording_account_close(struct recording *r, struct process *p);
+void recording_account_keys(const struct process *p, struct buf *out);
 
 /* In recording_counts.c. Counter and histogram rows of one process: what has changed since the
  * last.
  */
 void recording_counts(struct recording *r, struct process *p, uint64_t now_ns);
+
+/* Rows of what the collector itself has used: CPU time since recording_cost_begin(), memory. */
+void recording_cost_begin(struct recording *r);
+void recording_cost(struct recording *r, uint64_t now_ns);
+void recording_cost_settle(struct recording *r, int reached);
 
 /* The chunk with these rows has reached the file; or it has not, and they are put again. */
 void recording_counts_settle(struct process *p, int reached);

@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fnmatch.h>
 
+#define WARNED_MAX 4096 /* texts; they may name processes, of which there is no end */
+
 int recording_wants(const struct recording *r, const char *name)
 {
 	return !r->o.threads || fnmatch(r->o.threads, name, 0) == 0;
@@ -66,6 +68,8 @@ void recording_put_warning(struct recording *r, const char *text)
 
 	if (!r->warned)
 		r->warned = map_new();
+	if (r->warned && map_count(r->warned) >= WARNED_MAX)
+		map_clear(r->warned);
 	if (!r->warned || !map_put(r->warned, text, strlen(text), &fresh) || !fresh)
 		return;
 	if (!r->type[TYPE_WARNING])

@@ -461,7 +461,7 @@ void recording_thread_begin(struct recording *r, const struct process *p, struct
 
 	if (t->begun)
 		return;
-	t->begun = 1;
+	t->begun = THREAD_BEGUN;
 	if (since_ns < p->opened_ns || !r->system->event[SYSTEM_THREAD_START].enabled)
 		return;
 	recording_system_put(r, SYSTEM_THREAD_START, since_ns, v);
@@ -470,9 +470,10 @@ void recording_thread_begin(struct recording *r, const struct process *p, struct
 void recording_thread_gone(struct recording *r, struct process_thread *t, uint64_t now_ns)
 {
 	struct weft_jfr_value key = {.number = (int64_t)t->key}, v[] = {{0}, key, key};
-	int begun = t->begun;
+	int begun = t->begun == THREAD_BEGUN;
 
-	t->begun = 0;
+	if (begun)
+		t->begun = THREAD_OVER;
 	if (begun && r->system->event[SYSTEM_THREAD_END].enabled)
 		recording_system_put(r, SYSTEM_THREAD_END, now_ns, v);
 }

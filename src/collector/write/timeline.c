@@ -64,6 +64,7 @@ int timeline_put(struct timelines *all, struct process *p, struct process_thread
 		l->told_ns = item->time_ns;
 	}
 	timeline_insert(l, item);
+	all->bytes += item->bytes;
 	timeline_list(all, l);
 	if (item->time_ns > all->now_ns)
 		all->now_ns = item->time_ns;
@@ -154,6 +155,7 @@ static void write_until(struct timelines *all, struct timeline *l, uint64_t unti
 
 	while ((item = l->first) && item->time_ns <= until_ns) {
 		l->first = item->next;
+		all->bytes -= item->bytes;
 		if (!l->first)
 			l->last = NULL;
 		if (l->hint == item)
@@ -188,8 +190,14 @@ void timeline_end(struct timelines *all, struct process *p, struct process_threa
 		process_thread_drop(p, t);
 		return;
 	}
-	l->ended_ns = now_ns;
+	if (!l->ended_ns) /* it is told from inside and from outside */
+		l->ended_ns = now_ns ? now_ns : 1;
 	timeline_list(all, l);
+}
+
+static int timelines_are_full(const struct timelines *all)
+{
+	return all->limit && all->bytes > all->limit;
 }
 
 static int timeline_is_over(const struct timelines *all, const struct timeline *l)
@@ -202,6 +210,8 @@ static void timeline_sweep(struct timelines *all)
 	uint64_t until_ns = all->now_ns > TIMELINE_WAIT_NS ? all->now_ns - TIMELINE_WAIT_NS : 0;
 	struct timeline **at = &all->first, *l;
 
+	if (timelines_are_full(all))
+		until_ns = UINT64_MAX;
 	while ((l = *at)) {
 		write_until(all, l, until_ns);
 		if (l->first || (l->ended_ns && !timeline_is_over(all, l))) {
@@ -214,7 +224,10 @@ static void timeline_sweep(struct timelines *all)
 			struct process *p = l->process;
 			struct process_thread *t = l->thread;
 
+			uint64_t ended_ns = l->ended_ns;
+
 			timeline_finish(all, l);
+			recording_thread_gone(all->recording, t, ended_ns);
 			recording_account_thread(all->recording, p, t);
 			process_thread_drop(p, t);
 		}
@@ -226,7 +239,7 @@ void timelines_advance(struct timelines *all, uint64_t now_ns, int at_once)
 {
 	if (now_ns > all->now_ns)
 		all->now_ns = now_ns;
-	if (at_once || all->now_ns - all->swept_ns >= SWEEP_NS)
+	if (at_once || timelines_are_full(all) || all->now_ns - all->swept_ns >= SWEEP_NS)
 		timeline_sweep(all);
 }
 

@@ -10,7 +10,8 @@
  * So each waits here until nothing older can come any more. This is judged by the newest time that
  * any item had, not by the clock: a worker that lags takes everything late. What comes too late
  * all the same is written with a later time, behind what was written already, and with its own
- * context. A thread that has ended stays for a while, for the wall engine notices later.
+ * context. When more waits than memory is allowed for, all of it is written at once. A thread that
+ * has ended stays for a while, for the wall engine notices later.
  *
  * Used by the worker, with the wall engine and for processes that have typed events; else samples
  * come in order.
@@ -34,7 +35,7 @@ enum timeline_kind {
 struct timeline_item {
 	struct timeline_item *next;
 	uint64_t time_ns; /* by which items are ordered */
-	uint32_t refs;
+	uint32_t refs, bytes;
 	uint8_t kind;          /* enum timeline_kind */
 	uint8_t has_sample;    /* else it is zeros */
 	struct wall_word word; /* of ITEM_WORD; else zeros */
@@ -88,6 +89,8 @@ struct timelines {
 	struct timeline *first;
 	uint64_t now_ns;   /* the newest time seen */
 	uint64_t swept_ns; /* when the threads were gone through */
+	size_t bytes;      /* of all items that wait */
+	size_t limit;      /* of that: what is above does not wait any longer; 0 = none */
 };
 
 /* Takes over @item of @t. 0; -ENOMEM, as for NULL. */

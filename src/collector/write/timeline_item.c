@@ -15,6 +15,7 @@ static struct timeline_item *item_alloc(enum timeline_kind kind,
 	if (!item)
 		return NULL;
 	item->refs = 1;
+	item->bytes = (uint32_t)(sizeof(*item) + bytes + more);
 	item->kind = (uint8_t)kind;
 	if (bytes)
 		memcpy(item->frame, trace->frame, bytes);

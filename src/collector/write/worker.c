@@ -219,7 +219,7 @@ static void take_wall(struct worker *w, const struct batch *b)
 
 static void end_account(struct worker *w, const struct batch *b, struct process_thread *t)
 {
-	recording_thread_gone(w->recording, t, clock_mono_ns());
+	recording_thread_gone(w->recording, t, b->time_ns);
 	t->ended_ns = b->thread.ended_ns;
 	t->ended_cpu_ns = b->thread.cpu_ns;
 	recording_account_end(w->recording, b->process, t, b->thread.claimed_ns, b->thread.cpu_ns,
@@ -228,20 +228,29 @@ static void end_account(struct worker *w, const struct batch *b, struct process_
 
 static void end_thread(struct worker *w, const struct batch *b)
 {
-	int fresh;
 	struct process_thread *t =
-		process_thread(b->process, b->thread.slot, b->thread.generation, &fresh);
+		process_thread_find(b->process, b->thread.slot, b->thread.generation);
 
-	if (t && !fresh) {
-		end_account(w, b, t);
-		if (w->wall_period_ns || t->timeline) {
-			timeline_end(&w->timelines, b->process, t, clock_mono_ns());
-			return;
-		}
-		recording_thread_end(w->recording, b->process, t);
-		recording_account_thread(w->recording, b->process, t);
+	if (!t)
+		return;
+	end_account(w, b, t);
+	if (w->wall_period_ns || t->timeline) {
+		timeline_end(&w->timelines, b->process, t, b->time_ns);
+		return;
 	}
+	recording_thread_end(w->recording, b->process, t);
+	recording_account_thread(w->recording, b->process, t);
 	process_thread_drop(b->process, t);
+}
+
+/* Of a thread whose own handler has told something the end comes from inside, behind all of it. */
+static void thread_gone(struct worker *w, const struct batch *b)
+{
+	struct process_thread *t =
+		process_thread_find(b->process, b->thread.slot, b->thread.generation);
+
+	if (t && !t->taken_ns && !t->switched)
+		timeline_end(&w->timelines, b->process, t, b->time_ns);
 }
 
 static void close_process(struct worker *w, const struct batch *b)
@@ -308,6 +317,9 @@ static int dispatch(struct worker *w, const struct batch *b)
 	case BATCH_THREAD_END:
 		end_thread(w, b);
 		break;
+	case BATCH_THREAD_GONE:
+		thread_gone(w, b);
+		break;
 	case BATCH_ACCOUNT:
 		recording_account(w->recording, b->process, b->data, b->bytes);
 		break;
@@ -345,6 +357,8 @@ void *worker_run(void *arg)
 
 		more = dispatch(w, b);
 		timelines_advance(&w->timelines, 0, 0);
+		if (more)
+			recording_roll_early(w->recording); /* it keeps its error */
 		worker_publish(w);
 		free(b);
 	}

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,25 @@ void pool_free(struct pool *p)
 	buf_free(&p->values);
 	free(p->entries);
 	free(p->used);
+	free(p->kept);
 	free(p->table);
+}
+
+size_t pool_kept_place(const struct pool *p, uint64_t id)
+{
+	size_t from = 0, to = p->kept_count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (p->kept[middle] == id)
+			return middle;
+		if (p->kept[middle] < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return p->kept_count;
 }
 
 static size_t pool_slot_of(const struct pool *p, const void *value, size_t bytes)
@@ -97,7 +116,7 @@ static uint64_t pool_append(struct pool *p, size_t slot, const void *value, size
 	}
 	*e = (struct pool_entry){.at = p->values.size - bytes, .bytes = (uint32_t)bytes};
 	p->table[slot] = (uint32_t)++p->count;
-	return p->base + p->count;
+	return pool_id(p, p->count - 1);
 }
 
 uint64_t pool_intern(struct pool *p, const void *value, size_t bytes)
@@ -108,7 +127,7 @@ uint64_t pool_intern(struct pool *p, const void *value, size_t bytes)
 		return 0;
 	slot = pool_slot_of(p, value, bytes);
 	if (p->table[slot])
-		return p->base + p->table[slot];
+		return pool_id(p, p->table[slot] - 1);
 	return pool_append(p, slot, value, bytes);
 }
 
@@ -121,7 +140,7 @@ uint64_t pool_add(struct pool *p, const void *value, size_t bytes)
 
 const uint8_t *pool_value(const struct pool *p, uint64_t id, size_t *bytes)
 {
-	const struct pool_entry *e = &p->entries[id - p->base - 1];
+	const struct pool_entry *e = &p->entries[pool_place(p, id)];
 
 	if (bytes)
 		*bytes = e->bytes;
@@ -137,9 +156,43 @@ void pool_next_chunk(struct pool *p)
 void pool_forget(struct pool *p)
 {
 	pool_next_chunk(p);
-	p->base += p->count;
-	p->count = 0;
+	p->base += p->count - p->kept_count;
+	p->count = p->kept_count = 0;
 	buf_clear(&p->values);
 	if (p->table)
 		memset(p->table, 0, p->table_room * sizeof(*p->table));
+}
+
+/* The pool @to is empty, and has room for the ids. */
+static int pool_copy_kept(struct pool *to, const struct pool *p, const uint64_t *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *value;
+		size_t bytes;
+
+		if (!pool_has(p, ids[i]) || (i && ids[i] == ids[i - 1]))
+			continue;
+		value = pool_value(p, ids[i], &bytes);
+		if (!pool_add(to, value, bytes))
+			return -ENOMEM;
+		to->kept[to->kept_count++] = ids[i];
+	}
+	return 0;
+}
+
+int pool_retain(struct pool *p, const uint64_t *ids, size_t count)
+{
+	struct pool to = {.salt = p->salt, .base = p->base + (p->count - p->kept_count)};
+	int rc = -ENOMEM;
+
+	to.kept = malloc((count + 1) * sizeof(*to.kept));
+	if (to.kept)
+		rc = pool_copy_kept(&to, p, ids, count);
+	if (rc) {
+		pool_free(&to);
+		return rc;
+	}
+	pool_free(p);
+	*p = to;
+	return 0;
 }

@@ -69,7 +69,7 @@ static void put_pool(struct buf *b, enum pool_name name, enum type_id type, cons
 	buf_put_leb128(b, type);
 	buf_put_leb128(b, p->used_count);
 	for (size_t i = 0; i < p->used_count; i++) {
-		uint64_t id = p->base + 1 + p->used[i];
+		uint64_t id = pool_id(p, p->used[i]);
 		size_t bytes;
 		const uint8_t *value = pool_value(p, id, &bytes);
 

@@ -201,6 +201,52 @@ int weft_jfr_forget_stacks(struct weft_jfr_writer *w)
 	return 0;
 }
 
+static int by_id(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The groups of all threads that there are; @room for as many as there are threads. */
+static size_t groups_of_threads(const struct pool *threads, uint64_t *room)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < threads->count; i++) {
+		struct input value = {0};
+		size_t bytes;
+
+		value.at = pool_value(threads, pool_id(threads, i), &bytes);
+		value.end = value.at + bytes;
+		room[count] = input_leb128(&value);
+		count += room[count] != 0;
+	}
+	qsort(room, count, sizeof(*room), by_id);
+	return count;
+}
+
+int weft_jfr_keep_threads(struct weft_jfr_writer *w, const uint64_t *ids, size_t count)
+{
+	uint64_t *sorted;
+	int rc;
+
+	if (w->chunk_events)
+		return -EBUSY;
+	sorted = malloc((count + 1) * sizeof(*sorted));
+	if (!sorted)
+		return -ENOMEM;
+	if (count)
+		memcpy(sorted, ids, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_id);
+	rc = pool_retain(&w->pools[POOL_THREAD], sorted, count);
+	if (rc == 0) /* those that are left are no more than @count */
+		rc = pool_retain(&w->pools[POOL_GROUP], sorted,
+				 groups_of_threads(&w->pools[POOL_THREAD], sorted));
+	free(sorted);
+	return rc;
+}
+
 static uint8_t *encode_frame(const struct weft_jfr_writer *w, uint8_t *to,
 			     const struct weft_jfr_frame *f)
 {

@@ -17,17 +17,28 @@ void facts_free(struct facts *f)
 	free(f->clocks);
 	free(f->cpus);
 	free(f->times);
+	free(f->levels);
 	map_free(f->index);
 	map_free(f->settings);
 	memset(f, 0, sizeof(*f));
 }
 
 /* Rows of facts are found by a key whose first word is their kind. */
-enum fact_kind { A_COUNTER, A_BUCKET, A_PROCESS, A_TYPE, A_MODULE, A_CLOCK, A_CPU, A_TIME };
+enum fact_kind {
+	A_COUNTER,
+	A_BUCKET,
+	A_PROCESS,
+	A_TYPE,
+	A_MODULE,
+	A_CLOCK,
+	A_CPU,
+	A_TIME,
+	A_LEVEL
+};
 
 #define FACT_KEY 3
 
-_Static_assert(A_TIME + 1 == sizeof(((struct facts *)0)->room) / sizeof(size_t),
+_Static_assert(A_LEVEL + 1 == sizeof(((struct facts *)0)->room) / sizeof(size_t),
 	       "a room for each kind");
 
 /* A row, zeroed when new. NULL: out of memory, which f->failed remembers. */
@@ -52,6 +63,18 @@ void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value)
 	c->name = name;
 	c->kind = c->kind ? c->kind : kind;
 	c->value += value;
+}
+
+void facts_level(struct facts *f, uint32_t name, uint32_t kind, uint32_t process,
+		 const struct fact_level *level)
+{
+	struct fact_level *row = facts_row(f, A_LEVEL, (uint32_t[FACT_KEY]){name, process},
+					   &f->levels, &f->level_count, sizeof(*row));
+
+	if (!row || level->time_ns < row->time_ns || level->value < 0)
+		return;
+	facts_count(f, name, kind, level->value - row->value);
+	*row = *level;
 }
 
 void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count)

@@ -66,6 +66,10 @@ struct fact_type {
 	int lasts;          /* an event is a sample of its duration */
 };
 
+struct fact_level {
+	int64_t time_ns, value;
+};
+
 struct facts {
 	const struct model *model; /* whose names and threads all of these have */
 	int64_t start_ns, end_ns;  /* epoch */
@@ -78,10 +82,11 @@ struct facts {
 	struct fact_clock *clocks;
 	struct fact_cpu *cpus;
 	struct fact_time *times;
+	struct fact_level *levels;
 	struct map *index; /* of the rows of all these arrays */
 	uint32_t counter_count, bucket_count, process_count, type_count, module_count, clock_count,
-		cpu_count, time_count;
-	size_t room[8];         /* of each array */
+		cpu_count, time_count, level_count;
+	size_t room[9];         /* of each array */
 	struct map *settings;   /* id of "EVENT#SETTING" -> id of its last value */
 	uint32_t jvm;           /* "java [pid]"; 0 = the file does not name a JVM */
 	uint32_t context_count; /* contextual events */
@@ -91,6 +96,10 @@ struct facts {
 
 void facts_free(struct facts *f);
 void facts_count(struct facts *f, uint32_t name, uint32_t kind, int64_t value);
+/* A counter that is no sum (RECORDING_KIND_LEVEL): of a process's rows the newest stands, and those
+ * of all processes are added. */
+void facts_level(struct facts *f, uint32_t name, uint32_t kind, uint32_t process,
+		 const struct fact_level *level);
 void facts_bucket(struct facts *f, uint32_t name, int64_t up_to, int64_t count);
 void facts_process(struct facts *f, const struct fact_process *p);
 /* Replaces what is known of the same process. */

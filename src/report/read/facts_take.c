@@ -84,8 +84,14 @@ void facts_take_setting(const struct fact_event *e)
 
 static void fact_take_counter(const struct fact_event *e)
 {
-	facts_count(e->facts, fact_text(e, RECORDING_FIELD_NAME),
-		    fact_text(e, RECORDING_FIELD_KIND), fact_number(e, RECORDING_FIELD_VALUE));
+	uint32_t name = fact_text(e, RECORDING_FIELD_NAME);
+	uint32_t kind = fact_text(e, RECORDING_FIELD_KIND);
+	struct fact_level level = {e->event->start_ns, fact_number(e, RECORDING_FIELD_VALUE)};
+
+	if (strcmp(facts_name(e->facts, kind), RECORDING_KIND_LEVEL) == 0)
+		facts_level(e->facts, name, kind, fact_text(e, RECORDING_FIELD_PROCESS), &level);
+	else
+		facts_count(e->facts, name, kind, level.value);
 }
 
 static void fact_take_bucket(const struct fact_event *e)

@@ -26,9 +26,12 @@ static const struct meaning meanings[] = {
 	{RECORDING_COUNTER_PENDING, "LOST", "left in rings when the file was finished"},
 	{RECORDING_COUNTER_GENERATIONS, "INFO", "slot generations whose books were closed"},
 	{RECORDING_COUNTER_UNBALANCED, "INFO", "of these, whose books did not balance"},
-	{RECORDING_COUNTER_SLOTS_USED, "INFO", "slots in use at the end"},
-	{RECORDING_COUNTER_SLOTS_HIGH, "INFO", "slots in use, high-water mark"},
-	{RECORDING_COUNTER_THREADS, "INFO", "threads that had a slot"},
+	{RECORDING_COUNTER_SLOTS_USED, "LEVEL", "slots in use at the end"},
+	{RECORDING_COUNTER_SLOTS_HIGH, "LEVEL", "slots in use, high-water mark"},
+	{RECORDING_COUNTER_THREADS, "INFO", "threads that got a slot"},
+	{RECORDING_COUNTER_COLLECTOR_CPU, "INFO", "CPU time of the collector, ns"},
+	{RECORDING_COUNTER_COLLECTOR_MEMORY, "LEVEL", "memory of the collector, bytes"},
+	{RECORDING_COUNTER_COLLECTOR_HIGH, "LEVEL", "the most that it ever was"},
 };
 
 #define MEANING_COUNT (sizeof(meanings) / sizeof(meanings[0]))
@@ -70,7 +73,11 @@ static void line_of_threads(const struct facts *f, FILE *out)
 {
 	static const char prefix[] = "primed_";
 
-	fprintf(out, "%-12s%lld", "threads", (long long)facts_value(f, RECORDING_COUNTER_THREADS));
+	int64_t threads = facts_value(f, RECORDING_COUNTER_THREADS);
+	int64_t used = facts_value(f, RECORDING_COUNTER_SLOTS_USED);
+
+	/* A file whose oldest chunks have left it may not have their beginnings. */
+	fprintf(out, "%-12s%lld", "threads", (long long)(threads > used ? threads : used));
 	for (size_t i = 0; i < MEANING_COUNT; i++)
 		if (strncmp(meanings[i].name, prefix, strlen(prefix)) == 0 &&
 		    facts_value(f, meanings[i].name))
@@ -78,8 +85,7 @@ static void line_of_threads(const struct facts *f, FILE *out)
 				(long long)facts_value(f, meanings[i].name),
 				meanings[i].name + strlen(prefix));
 	fprintf(out, "; %lld without a timer; slots: %lld used, %lld at most\n",
-		(long long)facts_value(f, "threads_no_timer"),
-		(long long)facts_value(f, RECORDING_COUNTER_SLOTS_USED),
+		(long long)facts_value(f, "threads_no_timer"), (long long)used,
 		(long long)facts_value(f, RECORDING_COUNTER_SLOTS_HIGH));
 }
 
@@ -114,6 +120,23 @@ static void line_of_books(const struct facts *f, const struct text_style *s, FIL
 	fprintf(out, "%s\n", books_balance(&b) ? "" : s->plain);
 }
 
+/* What the recording itself has cost. */
+static void line_of_collector(const struct facts *f, FILE *out)
+{
+	int64_t cpu_ns = facts_value(f, RECORDING_COUNTER_COLLECTOR_CPU);
+	double mb = (double)facts_value(f, RECORDING_COUNTER_COLLECTOR_MEMORY) / 1e6;
+	double high_mb = (double)facts_value(f, RECORDING_COUNTER_COLLECTOR_HIGH) / 1e6;
+	uint64_t passed_ns = facts_duration(f);
+	char cpu[LAYOUT_NUMBER];
+
+	if (cpu_ns <= 0 || high_mb <= 0)
+		return;
+	fprintf(out, "%-12s%s of CPU time", "collector", layout_time(cpu, (uint64_t)cpu_ns));
+	if (passed_ns)
+		fprintf(out, " (%.2f %% of a CPU)", 100.0 * (double)cpu_ns / (double)passed_ns);
+	fprintf(out, "; memory: %.1f MB, %.1f MB at most\n", mb, high_mb);
+}
+
 void text_counters(const struct facts *f, const struct text_style *s, FILE *out)
 {
 	if (!f->counter_count)
@@ -125,6 +148,7 @@ void text_counters(const struct facts *f, const struct text_style *s, FILE *out)
 	line_of_books(f, s, out);
 	line_of_quantiles(f, "handler", RECORDING_HISTOGRAM_HANDLER, "samples", out);
 	line_of_quantiles(f, "slots", RECORDING_HISTOGRAM_CLAIM, "claims", out);
+	line_of_collector(f, out);
 }
 
 /* ---- all of them */

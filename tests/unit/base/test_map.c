@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Description: the interning map finds what was put, counts it once, and walks it whole. */
+/* Description: the interning map finds what was put, counts it once, walks it whole, and
+ * forgets what was removed. */
 #include "base/map.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,9 +85,65 @@ static void walk_sees_each_once(void **state)
 	map_free(NULL);
 }
 
+/* A map that is filled and emptied again and again, as by threads that come and go, holds what a
+ * plain array of flags says. */
+static void what_is_removed_is_gone(void **state)
+{
+	enum { ALL = 4096 };
+	static uint8_t is_there[ALL];
+	struct map *m = map_new();
+	uint32_t random = 1;
+	size_t count = 0;
+
+	(void)state;
+	for (unsigned int step = 0; step < 200000; step++) {
+		uint32_t number;
+
+		random = random * 1664525 + 1013904223;
+		number = (random >> 8) % ALL;
+		assert_int_equal(map_get(m, &number, sizeof(number)) != NULL, is_there[number]);
+		if (is_there[number]) {
+			assert_int_equal(*map_get(m, &number, sizeof(number)), number + 1);
+			assert_int_equal(map_remove(m, &number, sizeof(number)), 1);
+		} else {
+			assert_int_equal(map_remove(m, &number, sizeof(number)), 0);
+			*map_put(m, &number, sizeof(number), NULL) = number + 1;
+		}
+		is_there[number] ^= 1;
+		count = is_there[number] ? count + 1 : count - 1;
+		assert_int_equal(map_count(m), count);
+	}
+	for (uint32_t i = 0; i < ALL; i++)
+		assert_int_equal(map_remove(m, &i, sizeof(i)), is_there[i]);
+	assert_int_equal(map_count(m), 0);
+	map_free(m);
+}
+
+static void removed_keys_take_no_memory(void **state)
+{
+	struct map *m = map_new();
+	size_t before = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 500000; i++) {
+		assert_non_null(map_put(m, &i, sizeof(i), NULL));
+		if (i >= 100) {
+			uint64_t old = i - 100;
+
+			assert_int_equal(map_remove(m, &old, sizeof(old)), 1);
+		}
+		if (i == 50000)
+			before = mallinfo2().uordblks;
+	}
+	assert_true(mallinfo2().uordblks <= before + 16384);
+	map_free(m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_removed_is_gone),
+		cmocka_unit_test(removed_keys_take_no_memory),
 		cmocka_unit_test(finds_what_was_put),
 		cmocka_unit_test(keys_are_bytes),
 		cmocka_unit_test(walk_sees_each_once),

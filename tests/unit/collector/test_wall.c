@@ -121,6 +121,66 @@ static void what_ran_before_the_first_reading_was_not_blocked(void **state)
 	outside_child_end(&c);
 }
 
+static uint64_t told_without_its_slot;
+
+static void check_name(const struct batch *b)
+{
+	told_without_its_slot += b->thread.slot != 0 || b->thread.generation != 1;
+}
+
+/* How many batches there were; *last: the kind of the last. */
+static size_t check_names(struct outside_child *c, enum batch_kind *last)
+{
+	size_t count = 0;
+
+	for (; c->queue.first; count++) {
+		struct batch *b = queue_pop(&c->queue);
+
+		check_name(b);
+		*last = b->kind;
+		free(b);
+	}
+	return count;
+}
+
+/* Its slot is free before it is gone. Under a second name it would be a second thread in the file,
+ * which the worker would never hear the end of, and it would be counted twice. */
+static void who_lets_go_of_its_slot_is_one_thread(void **state)
+{
+	enum batch_kind last = BATCH_FINISH;
+	struct watched_thread *watched;
+	struct outside_child c;
+	uint64_t now_ns, *word;
+	size_t cursor = 0;
+
+	(void)state;
+	assert_int_equal(outside_child_begin(&c, &plain, sleep_for_ever), 0);
+	outside_child_await(&c, c.pid, 'S');
+	word = process_slot_state(c.process, 0);
+	process_slot(c.process, 0)->thread.tid = c.pid;
+	c.process->base->slots_high = 1;
+	*word = WEFT_STATE_WORD(1, WEFT_SLOT_LIVE);
+	outside_child_find(&c);
+	now_ns = clock_mono_ns();
+	for (int i = 0; i < 5; i++)
+		wall_tick(c.wall, c.threads, now_ns += SECOND_NS, SECOND_NS);
+	assert_true(check_names(&c, &last) > 0);
+	*word = WEFT_STATE_WORD(1, WEFT_SLOT_DEAD);
+	outside_child_find(&c);
+	watched = threads_next(c.threads, &cursor);
+	assert_non_null(watched);
+	assert_int_equal(watched->slot, THREADS_NO_SLOT);
+	for (int i = 0; i < 5; i++)
+		wall_tick(c.wall, c.threads, now_ns += SECOND_NS, SECOND_NS);
+	wall_flush(c.wall, now_ns);
+	wall_thread_dead(c.wall, watched, now_ns += SECOND_NS);
+	assert_true(check_names(&c, &last) > 0);
+	assert_int_equal(last, BATCH_THREAD_GONE);
+	assert_int_equal(told_without_its_slot, 0);
+	assert_int_equal(c.counts.threads, 0); /* its claim was counted */
+	outside_child_end(&c);
+}
+
 static void run_and_sleep(struct session *s, uint64_t *page)
 {
 	(void)s;
@@ -243,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(who_sleeps_is_read_once_and_then_counted),
 		cmocka_unit_test(who_runs_gives_nothing),
+		cmocka_unit_test(who_lets_go_of_its_slot_is_one_thread),
 		cmocka_unit_test(what_ran_before_the_first_reading_was_not_blocked),
 		cmocka_unit_test(samples_are_the_blocked_time),
 		cmocka_unit_test(names_are_filtered),

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <weft/jfr.h>
 
 #include <cmocka.h>
 
@@ -124,6 +123,7 @@ static struct batch *thread_end(struct scene *s)
 	struct batch *b = batch_new(BATCH_THREAD_END, s->process, 0);
 
 	fill_thread(b, 1);
+	b->time_ns = clock_mono_ns();
 	return b;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Methods with source files, and stacks that are forgotten between chunks. */
+/* Methods with source files; stacks and threads that are forgotten between chunks. */
 #include <weft/jfr.h>
 
 #include <errno.h>
@@ -130,12 +130,79 @@ static void forgotten_stacks_get_other_ids(void **state)
 	assert_int_equal(weft_jfr_close(w), 0);
 }
 
+static uint64_t thread_of_group(struct weft_jfr_writer *w, int number, const char *group)
+{
+	struct weft_jfr_thread thread = {.os_id = number, .name = "worker", .group = group};
+
+	return weft_jfr_thread(w, &thread, 1);
+}
+
+static int put_thread(struct weft_jfr_writer *w, uint64_t thread)
+{
+	struct weft_jfr_type *sample = weft_jfr_standard_type(w, WEFT_JFR_EXECUTION_SAMPLE);
+	struct weft_jfr_value v[4] = {{.number = START_NS}, {.number = (int64_t)thread}};
+
+	return weft_jfr_event(w, sample, v, 4);
+}
+
+static void check_thread(struct weft_jfr_reader *r, int64_t number, const char *group)
+{
+	struct weft_jfr_event_view e;
+	const struct weft_jfr_node *thread, *name;
+
+	assert_int_equal(weft_jfr_next(r, &e), 1);
+	thread = weft_jfr_event_get(&e, "eventThread");
+	assert_int_equal(weft_jfr_get(thread, "osThreadId")->number, number);
+	name = weft_jfr_get(weft_jfr_get(thread, "group"), "name");
+	assert_int_equal(name->string.bytes, strlen(group));
+	assert_memory_equal(name->string.data, group, strlen(group));
+}
+
+static void threads_that_are_kept_have_their_ids(void **state)
+{
+	struct weft_jfr_writer *w = create();
+	uint64_t a = thread_of_group(w, 1, "one"), b = thread_of_group(w, 2, "two");
+	uint64_t c = thread_of_group(w, 3, "two"), d, keep[] = {99, c, a, c};
+	struct weft_jfr_reader *r;
+
+	(void)state;
+	assert_int_equal(put_thread(w, b), 0);
+	assert_int_equal(weft_jfr_keep_threads(w, keep, 4), -EBUSY);
+	assert_int_equal(weft_jfr_rotate(w, START_NS + 1, 1), 1);
+	assert_int_equal(weft_jfr_keep_threads(w, keep, 4), 0);
+	assert_int_equal(put_thread(w, b), -EINVAL);
+	d = thread_of_group(w, 4, "three");
+	assert_true(d > c);
+	assert_int_equal(put_thread(w, d), 0);
+	assert_int_equal(put_thread(w, c), 0);
+	assert_int_equal(weft_jfr_rotate(w, START_NS + 2, 1), 1);
+	keep[0] = d;
+	assert_int_equal(weft_jfr_keep_threads(w, keep, 3), 0);
+	assert_int_equal(put_thread(w, a), 0);
+	assert_int_equal(put_thread(w, d), 0);
+	assert_int_equal(put_thread(w, d + 1), -EINVAL);
+	assert_int_equal(put_thread(w, UINT64_MAX), -EINVAL);
+	assert_int_equal(weft_jfr_rotate(w, START_NS + 3, 1), 1);
+	assert_int_equal(weft_jfr_keep_threads(w, NULL, 0), 0);
+	assert_int_equal(put_thread(w, d), -EINVAL);
+	assert_int_equal(weft_jfr_close(w), 0);
+	r = weft_jfr_open(path);
+	assert_non_null(r);
+	check_thread(r, 2, "two");
+	check_thread(r, 4, "three");
+	check_thread(r, 3, "two");
+	check_thread(r, 1, "one");
+	check_thread(r, 4, "three");
+	weft_jfr_reader_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_file_stands_in_the_descriptor),
 		cmocka_unit_test(functions_of_one_name_in_two_files_are_two),
 		cmocka_unit_test(forgotten_stacks_get_other_ids),
+		cmocka_unit_test(threads_that_are_kept_have_their_ids),
 	};
 	int rc;
 

@@ -27,6 +27,27 @@ static void count(const char *name, const char *kind, int64_t value)
 	facts_count(&facts, names_id(&model.names, name), names_id(&model.names, kind), value);
 }
 
+static void level(const char *name, const char *process, int64_t time_ns, int64_t value)
+{
+	facts_level(&facts, names_id(&model.names, name), names_id(&model.names, "level"),
+		    names_id(&model.names, process), &(struct fact_level){time_ns, value});
+}
+
+/* In a file that has lost its beginning, differences would add up to -8. */
+static void levels_are_what_they_were_last(void **state)
+{
+	(void)state;
+	level("slots_used", "a [1]", 100, 8);
+	level("slots_used", "b [2]", 100, 3);
+	level("slots_used", "a [1]", 300, 2);
+	level("slots_used", "a [1]", 200, 5); /* of a merged file */
+	level("slots_used", "b [2]", 200, 0);
+	level("slots_used", "b [2]", 300, -7);
+	assert_int_equal(facts_value(&facts, "slots_used"), 2);
+	level("slots_used", "a [1]", 400, 0);
+	assert_int_equal(facts_value(&facts, "slots_used"), 0);
+}
+
 static void balanced_books(void **state)
 {
 	(void)state;
@@ -94,6 +115,7 @@ static int end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(levels_are_what_they_were_last, fresh),
 		cmocka_unit_test_setup(balanced_books, fresh),
 		cmocka_unit_test_setup(a_missing_sample_shows, fresh),
 		cmocka_unit_test_setup(so_does_one_slot_out_of_balance, fresh),
