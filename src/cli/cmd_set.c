@@ -181,7 +181,8 @@ static int cmd_set_set(const struct cli_args *args, pid_t pid, const char *lines
 		return status;
 	rc = cmd_set_ask(&address, cli_flag(args, "all") ? 0 : pid, lines, &reply);
 	if (rc)
-		return cli_error("process %d: its recorder: %s", (int)pid, strerror(-rc));
+		return cli_error("process %d: its recorder: %s", (int)pid,
+				 rc == -EACCES ? "the recording is another user's" : strerror(-rc));
 	return cmd_set_tell(args, pid, &reply);
 }
 

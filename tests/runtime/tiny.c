@@ -443,6 +443,14 @@ static void print_span(const struct span *p)
 	printf(" tag0=%u samples=%lu frames=%lu pid=%d\n", p->tag, p->samples, p->frames, p->pid);
 }
 
+/* So programs wait a second for an answer (abi/rendezvous.h). */
+static int set_whole_second(const char *path)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL)}};
+
+	return utimensat(AT_FDCWD, path, times, 0);
+}
+
 static int open_listener(char *path, size_t room)
 {
 	char folder[] = "/tmp/weft-tiny-XXXXXX";
@@ -453,7 +461,9 @@ static int open_listener(char *path, size_t room)
 		return -1;
 	snprintf(path, room, "%s/s", folder);
 	snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
-	return bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 128) ? -1 : fd;
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || set_whole_second(path) || listen(fd, 128))
+		return -1;
+	return fd;
 }
 
 static void usage_exit(void)

@@ -5,7 +5,7 @@
  * (SOCK_SEQPACKET) whose path stands in the environment variable WEFT_SOCKET.
  *
  *   runtime                               collector
- *     connect (gives up after 1 s)
+ *     connect
  *     struct weft_hello          ------>  checks SO_PEERCRED and the fields, opens a pidfd,
  *                                         creates, sizes, fills and seals the session memfd,
  *                                         reads /proc/PID/maps
@@ -18,6 +18,20 @@
  * the process has exec'ed (or re-joined): its older session is over. But if that is still mapped,
  * the hello comes from a second runtime in the same program, and is answered -ECANCELED.
  * Either side refuses a message of another magic, size or version.
+ *
+ * Who may connect. The socket's mode is 0600: the kernel lets nobody else in. Beside one of root's
+ * there may be a second, of mode 0666, whose path is the first's with WEFT_RENDEZVOUS_OTHERS behind
+ * it: there processes are answered that the recorded program has started and that have become
+ * another user's, and no struct weft_set. The path has a number in it that only the recorded
+ * programs are told. A runtime that may not connect to the first (EACCES) tries the second.
+ *
+ * How long a runtime waits, for connection and answer together: WEFT_RENDEZVOUS_PATIENCE_MS; but
+ * WEFT_RENDEZVOUS_HURRY_MS if the socket file's modification time is not in whole seconds. Whoever
+ * has waited in vain sets it to now (utimensat(2) without times, for which write permission is
+ * enough); the collector sets it to a whole second when it begins to listen, and whenever somebody
+ * comes. So of all programs that are begun while the collector is stopped only those that wait at
+ * the same moment as the first wait long. (A file system that keeps whole seconds alone knows no
+ * hurry.)
  */
 #ifndef WEFT_ABI_RENDEZVOUS_H
 #define WEFT_ABI_RENDEZVOUS_H
@@ -26,6 +40,9 @@
 
 #define WEFT_RENDEZVOUS_MAGIC 0x54464557u /* "WEFT" */
 #define WEFT_RENDEZVOUS_VERSION 1
+#define WEFT_RENDEZVOUS_OTHERS "+"
+#define WEFT_RENDEZVOUS_PATIENCE_MS 1000
+#define WEFT_RENDEZVOUS_HURRY_MS 50
 
 /*
  * Another question by the same socket: change settings while recording (`weft set`).
@@ -69,7 +86,9 @@ struct weft_hello {
 	int32_t pid;              /* 0x0C as the process sees itself */
 	int32_t parent_pid;       /* 0x10 as the process sees it; 0 = none */
 	uint32_t runtime_version; /* 0x14 */
-	uint64_t rsv[5];          /* 0x18 zero */
+	uint32_t patience_ms;     /* 0x18 how long it waits for the answer; 0 = not told */
+	uint32_t rsv0;            /* 0x1C zero */
+	uint64_t rsv[4];          /* 0x20 zero */
 };
 
 struct weft_welcome {
@@ -89,6 +108,7 @@ WEFT_ABI_OFFSET(weft_hello, flags, 0x08);
 WEFT_ABI_OFFSET(weft_hello, pid, 0x0C);
 WEFT_ABI_OFFSET(weft_hello, parent_pid, 0x10);
 WEFT_ABI_OFFSET(weft_hello, runtime_version, 0x14);
+WEFT_ABI_OFFSET(weft_hello, patience_ms, 0x18);
 WEFT_ABI_ASSERT(sizeof(struct weft_welcome) == 64, "welcome");
 WEFT_ABI_OFFSET(weft_welcome, magic, 0x00);
 WEFT_ABI_OFFSET(weft_welcome, version, 0x04);

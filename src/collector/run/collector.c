@@ -194,6 +194,8 @@ static int start_threads(struct collector *c)
 	if (rc == 0)
 		rc = -pthread_create(&c->watching_thread, NULL, watch_run, &c->watch);
 	c->watching = c->walking && rc == 0;
+	if (rc == 0)
+		rc = door_begin(&c->watch.door);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }
@@ -228,7 +230,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 
 const char *collector_socket(const struct collector *c)
 {
-	return c->watch.rendezvous.path;
+	return c->watch.door.rendezvous.path;
 }
 
 void collector_set_root(struct collector *c, pid_t root)
@@ -291,11 +293,13 @@ void collector_progress(const struct collector *c, struct collector_progress *ou
 
 static void join_threads(struct collector *c)
 {
+	door_end(&c->watch.door);
 	if (c->watching) {
 		watch_finish(&c->watch);
 		pthread_join(c->watching_thread, NULL);
 		c->watching = 0;
 	}
+	door_turn_away(&c->watch.door);
 	outside_stop(c->outside); /* what it still hands on comes before BATCH_FINISH */
 	if (c->writing) {
 		queue_push(c->walking ? &c->drained : &c->walked, c->finish);

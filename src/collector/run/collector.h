@@ -11,9 +11,9 @@
  *	rc = collector_finish(c, &result);          the file is complete
  *	collector_free(c);
  *
- * It has four threads, in which all signals are blocked: one answers, watches for ends and drains
- * (watch.h), one looks into the processes (outside.h), one walks (walk.h), one names and writes
- * (worker.h). Functions here are called from one thread.
+ * It has five threads, in which all signals are blocked: one hears who comes (door.h), one answers,
+ * watches for ends and drains (watch.h), one looks into the processes (outside.h), one walks
+ *(walk.h), one names and writes (worker.h). Functions here are called from one thread.
  */
 #ifndef WEFT_COLLECTOR_H
 #define WEFT_COLLECTOR_H

@@ -2,6 +2,8 @@
 /* The collector's end of the rendezvous: see rendezvous.h. */
 #include "collector/run/rendezvous.h"
 
+#include "base/clock.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -26,15 +28,25 @@ static int is_old(const struct stat *st)
 	return st->st_uid == geteuid() && st->st_mtim.tv_sec + OLD_SECONDS < time(NULL);
 }
 
-/* "123.sock" of a process that is gone, or "socket", at which a program's own collector listens. */
+/* Of a socket in a directory that is one recording's alone: at which a program's own collector
+ * listens, and what that is called before. */
+static int is_lone_name(const char *name)
+{
+	return !strcmp(name, "socket") || !strcmp(name, "new");
+}
+
+/* "123.sock" or root's "123-0f1e2d.sock" and "123-0f1e2d.sock+", of a process that is gone. */
 static int is_our_name(const char *name)
 {
-	size_t digits = strspn(name, "0123456789");
+	const char *rest = name + strspn(name, "0123456789");
 
-	if (!strcmp(name, "socket"))
+	if (is_lone_name(name))
 		return 1;
-	return digits && !strcmp(name + digits, ".sock") && kill((pid_t)atoi(name), 0) &&
-	       errno == ESRCH;
+	if (rest == name || kill((pid_t)atoi(name), 0) == 0 || errno != ESRCH)
+		return 0;
+	if (*rest == '-')
+		rest += 1 + strspn(rest + 1, "0123456789abcdef");
+	return !strcmp(rest, ".sock") || !strcmp(rest, ".sock" WEFT_RENDEZVOUS_OTHERS);
 }
 
 /* A socket, to be bound or connected to @path: *address. Or -errno. */
@@ -111,19 +123,25 @@ static int is_made_for_one(const char *name, const char *prefix)
 	return 1;
 }
 
+/* Root's can be passed by others. */
+static int is_mode_of_ours(mode_t mode)
+{
+	return S_ISDIR(mode) && ((mode & 07777) == 0700 || (mode & 07777) == 0711);
+}
+
 static void remove_directory(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || (st.st_mode & 07777) != 0700 ||
-	    !is_old(&st) || look_through(path, 0))
+	if (lstat(path, &st) || !is_mode_of_ours(st.st_mode) || !is_old(&st) ||
+	    look_through(path, 0))
 		return;
 	look_through(path, 1);
 	rmdir(path); /* fails when something has come meanwhile */
 }
 
 /*
- * Removes what a killed collector has left behind below @directory: sockets PID.sock that nobody
+ * Removes what a killed collector has left behind below @directory: sockets of ours that nobody
  * listens at, and the directories, @prefix and six letters, made for one alone. Only what is
  * certainly one is removed: of this user, with our names, nothing else beside it, older than a
  * minute, and refusing connections.
@@ -143,7 +161,7 @@ static void stale_remove(const char *directory, const char *prefix)
 			continue;
 		if (is_made_for_one(entry->d_name, prefix))
 			remove_directory(path);
-		else if (strcmp(entry->d_name, "socket") != 0 &&
+		else if (!is_lone_name(entry->d_name) &&
 			 is_dead_socket(directory, entry->d_name, path, sizeof(path)))
 			unlink(path);
 	}
@@ -152,20 +170,42 @@ static void stale_remove(const char *directory, const char *prefix)
 
 /* ---- listening */
 
-static int listen_at(const char *path)
+/* In whole seconds: whoever asks here is answered (abi/rendezvous.h). */
+static int set_whole_second(const char *path)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL)}};
+
+	return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+static int listen_at(const char *path, mode_t mode)
 {
 	struct sockaddr_un address;
 	int fd = socket_for(path, &address), rc;
 
 	if (fd < 0)
 		return fd;
-	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, 0600) ||
-	    listen(fd, 128)) {
+	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, mode) ||
+	    set_whole_second(path) || listen(fd, 128)) {
 		rc = -errno;
 		close(fd);
 		return rc;
 	}
 	return fd;
+}
+
+/* At @path, which is not there before we listen. /proc/net/unix goes on showing all users @early
+ * as its name. */
+static int listen_hidden(const char *early, const char *path, mode_t mode)
+{
+	int fd = listen_at(early, mode), rc;
+
+	if (fd < 0 || !rename(early, path))
+		return fd;
+	rc = -errno;
+	close(fd);
+	unlink(early);
+	return rc;
 }
 
 /* A directory that we may trust: ours, and nobody else can write in it. */
@@ -180,16 +220,49 @@ static int private_directory(const char *path)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 0022) ? 0 : -EPERM;
 }
 
-/* The name is our pid: an older socket of that name belongs to nobody alive. */
+static int keep_socket(struct rendezvous *r, int fd)
+{
+	r->fd = fd;
+	r->is_made = fd >= 0;
+	return fd < 0 ? fd : 0;
+}
+
+/* Root's two sockets, with a number in their names that nobody can guess. */
+static int listen_twice(struct rendezvous *r, const char *directory, const char *early)
+{
+	int n = snprintf(r->path, sizeof(r->path), "%s/%d-%016llx.sock", directory, (int)getpid(),
+			 (unsigned long long)random_number());
+	int rc;
+
+	if (n < 0 || (size_t)n + sizeof(WEFT_RENDEZVOUS_OTHERS) > sizeof(r->others))
+		return -ENAMETOOLONG;
+	rc = keep_socket(r, listen_hidden(early, r->path, 0600));
+	if (rc)
+		return rc;
+	memcpy(r->others, r->path, (size_t)n);
+	memcpy(r->others + n, WEFT_RENDEZVOUS_OTHERS, sizeof(WEFT_RENDEZVOUS_OTHERS));
+	r->others_fd = listen_hidden(early, r->others, 0666);
+	rc = r->others_fd < 0 ? r->others_fd : 0;
+	if (rc)
+		rendezvous_close(r);
+	return rc;
+}
+
+/* The name is our pid: an older socket of that name belongs to nobody alive. Where root's do not
+ * fit, other users' processes are not heard. */
 static int listen_in(struct rendezvous *r, const char *directory)
 {
-	int n = snprintf(r->path, sizeof(r->path), "%s/%d.sock", directory, (int)getpid());
+	char plain[RENDEZVOUS_PATH_MAX];
+	int n = snprintf(plain, sizeof(plain), "%s/%d.sock", directory, (int)getpid()), rc;
 
-	if (n < 0 || (size_t)n >= sizeof(r->path))
+	if (n < 0 || (size_t)n >= sizeof(plain))
 		return -ENAMETOOLONG;
-	unlink(r->path);
-	r->fd = listen_at(r->path);
-	return r->fd < 0 ? r->fd : 0;
+	unlink(plain);
+	rc = r->is_roots ? listen_twice(r, directory, plain) : -ENAMETOOLONG;
+	if (rc != -ENAMETOOLONG)
+		return rc;
+	memcpy(r->path, plain, sizeof(plain));
+	return keep_socket(r, listen_at(plain, 0600));
 }
 
 static int listen_below(struct rendezvous *r, const char *base, const char *below)
@@ -229,17 +302,11 @@ static int listen_in_tmp(struct rendezvous *r)
 static int listen_and_show(const char *directory, const char *path)
 {
 	char early[RENDEZVOUS_PATH_MAX];
-	int n = snprintf(early, sizeof(early), "%s/new", directory), fd, rc;
+	int n = snprintf(early, sizeof(early), "%s/new", directory);
 
 	if (n < 0 || (size_t)n >= sizeof(early))
 		return -ENAMETOOLONG;
-	fd = listen_at(early);
-	if (fd < 0 || !rename(early, path))
-		return fd;
-	rc = -errno;
-	close(fd);
-	unlink(early);
-	return rc;
+	return listen_hidden(early, path, 0600);
 }
 
 /* A path in a directory that was made for this recording alone, and goes with it. */
@@ -250,13 +317,10 @@ static int listen_there(struct rendezvous *r, const char *path)
 
 	if (n < 0 || (size_t)n >= sizeof(r->path))
 		return -ENAMETOOLONG;
-	if (!slash || slash == path) {
-		r->fd = listen_at(path);
-		return r->fd < 0 ? r->fd : 0;
-	}
+	if (!slash || slash == path)
+		return keep_socket(r, listen_at(path, 0600));
 	snprintf(r->directory, sizeof(r->directory), "%.*s", (int)(slash - path), path);
-	r->fd = listen_and_show(r->directory, path);
-	return r->fd < 0 ? r->fd : 0;
+	return keep_socket(r, listen_and_show(r->directory, path));
 }
 
 /* Removes stale sockets where ours may be made, and where programs begin collectors (launch.c). */
@@ -278,35 +342,29 @@ static void remove_stale(const char *chosen)
 }
 
 /* Other users can pass a directory of our own; one that was chosen stays as it is. */
-static int let_all_in(struct rendezvous *r)
+static int open_roots(struct rendezvous *r, const char *chosen)
 {
-	int rc = 0;
+	int rc;
 
-	if (chmod(r->path, 0666) || (r->directory[0] && chmod(r->directory, 0711)))
+	r->is_roots = 1;
+	rc = chosen ? listen_below(r, chosen, "") : listen_in_tmp(r);
+	if (rc == 0 && r->directory[0] && chmod(r->directory, 0711)) {
 		rc = -errno;
-	r->takes_all = rc == 0;
-	if (rc)
 		rendezvous_close(r);
+	}
 	return rc;
-}
-
-static int open_for_all(struct rendezvous *r, const char *chosen)
-{
-	int rc = chosen ? listen_below(r, chosen, "") : listen_in_tmp(r);
-
-	return rc ? rc : let_all_in(r);
 }
 
 int rendezvous_open(struct rendezvous *r, const char *path)
 {
 	const char *chosen = secure_getenv("WEFT_DIR");
 
-	*r = (struct rendezvous){.fd = -1, .guests = geteuid()};
+	*r = (struct rendezvous){.fd = -1, .others_fd = -1, .guests = geteuid()};
 	remove_stale(chosen);
 	if (path)
 		return listen_there(r, path);
 	if (geteuid() == 0)
-		return open_for_all(r, chosen);
+		return open_roots(r, chosen);
 	if (chosen)
 		return listen_below(r, chosen, "");
 	if (listen_below(r, secure_getenv("XDG_RUNTIME_DIR"), "/weft") == 0)
@@ -319,7 +377,7 @@ int rendezvous_open_for(struct rendezvous *r, uid_t guests)
 {
 	int rc;
 
-	*r = (struct rendezvous){.fd = -1, .guests = guests};
+	*r = (struct rendezvous){.fd = -1, .others_fd = -1, .guests = guests};
 	rc = listen_in_tmp(r);
 	if (rc == 0 && (chown(r->path, guests, (gid_t)-1) || chmod(r->directory, 0711))) {
 		rc = -errno;
@@ -328,35 +386,77 @@ int rendezvous_open_for(struct rendezvous *r, uid_t guests)
 	return rc;
 }
 
+void rendezvous_shut(struct rendezvous *r)
+{
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->others_fd >= 0)
+		close(r->others_fd);
+	r->fd = r->others_fd = -1;
+}
+
 void rendezvous_close(struct rendezvous *r)
 {
-	if (r->fd < 0)
+	rendezvous_shut(r);
+	if (!r->is_made)
 		return;
-	close(r->fd);
-	r->fd = -1;
+	r->is_made = 0;
 	unlink(r->path);
+	if (r->others[0])
+		unlink(r->others);
 	if (r->directory[0])
 		rmdir(r->directory);
 }
+
+static void rendezvous_heal(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) == 0 && st.st_mtim.tv_nsec != 0)
+		set_whole_second(path);
+}
+
+void rendezvous_is_alive(const struct rendezvous *r)
+{
+	rendezvous_heal(r->path);
+	if (r->others[0])
+		rendezvous_heal(r->others);
+}
+
+/* ---- who comes, and what is asked */
 
 int rendezvous_trusts(const struct rendezvous *r, uid_t user)
 {
 	return user == geteuid() || user == 0 || user == r->guests;
 }
 
-int rendezvous_accept(const struct rendezvous *r, struct ucred *peer)
+static int accept_at(int listening, struct ucred *peer)
 {
 	socklen_t bytes = sizeof(*peer);
-	int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) || peer->pid <= 0 ||
-	    (!r->takes_all && !rendezvous_trusts(r, peer->uid))) {
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) || peer->pid <= 0) {
 		close(fd);
 		return -EPERM;
 	}
 	return fd;
+}
+
+int rendezvous_accept(const struct rendezvous *r, struct ucred *peer)
+{
+	int fd = accept_at(r->fd, peer);
+
+	if (fd < 0 || rendezvous_trusts(r, peer->uid))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+int rendezvous_accept_other(const struct rendezvous *r, struct ucred *peer)
+{
+	return accept_at(r->others_fd, peer);
 }
 
 int rendezvous_hello(int fd, struct weft_hello *out)

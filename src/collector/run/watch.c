@@ -109,7 +109,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 			   .clock = &w->clock,
 			   .engines = o->engines,
 			   .has_inline_context = o->inline_context != 0},
-		.socket = w->rendezvous.path,
+		.socket = w->door.rendezvous.path,
 		.tell_children = o->attach_count && !o->no_children,
 	};
 	w->max_pause_ms = w->pause_ms = longest_pause_ms(w);
@@ -119,21 +119,21 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	if (w->poll_fd < 0 || w->finish_fd < 0 || w->root_event < 0)
 		return -errno;
 	if (watch_attach_user(o) != geteuid())
-		rc = rendezvous_open_for(&w->rendezvous, watch_attach_user(o));
+		rc = rendezvous_open_for(&w->door.rendezvous, watch_attach_user(o));
 	else
-		rc = rendezvous_open(&w->rendezvous, o->socket);
+		rc = rendezvous_open(&w->door.rendezvous, o->socket);
 	if (rc == 0)
-		rc = watch_add_fd(w, w->rendezvous.fd);
+		rc = door_open(&w->door, &w->root);
+	if (rc == 0)
+		rc = watch_add_fd(w, w->door.callers_fd);
 	return rc ? rc : watch_add_fd(w, w->finish_fd);
 }
 
 void watch_close(struct watch *w)
 {
-	rendezvous_close(&w->rendezvous);
+	door_close(&w->door);
 	map_free(w->refused_pids);
 	settings_text_free(&w->text);
-	for (size_t i = 0; i < w->guests; i++)
-		close(w->guest[i].fd);
 	if (w->poll_fd >= 0)
 		close(w->poll_fd);
 	if (w->finish_fd >= 0)
@@ -203,6 +203,7 @@ void watch_close_session(struct watch *w, struct session *s, const char *end)
 
 	session_drain(s, w->queue, gone ? DRAIN_GONE : DRAIN_STOPPED);
 	unlink_session(w, s);
+	door_forget(&w->door, s->process->pid);
 	session_account_last(s, w->queue);
 	if (gone && s->process->pid == load_relaxed(&w->root) &&
 	    strcmp(end, RECORDING_END_EXITED) == 0)
@@ -227,15 +228,9 @@ static void watch_handle_fd(struct watch *w, int fd)
 {
 	struct session *s;
 
-	if (fd == w->rendezvous.fd) {
-		watch_accept(w);
+	if (fd == w->door.callers_fd) {
+		watch_answer_callers(w);
 		return;
-	}
-	for (size_t i = 0; i < w->guests; i++) {
-		if (w->guest[i].fd == fd) {
-			watch_guest(w, i);
-			return;
-		}
 	}
 	s = session_of_pidfd(w, fd);
 	if (s)
@@ -380,7 +375,6 @@ static void drain_all(struct watch *w)
 		w->shared_ns = now_ns;
 		watch_share_budget(w, NULL);
 	}
-	watch_guests_expire(w, now_ns);
 	end_chunk_when_due(w, now_ns);
 	tick_when_due(w, now_ns);
 }

@@ -1,45 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The drain thread: answers processes that join, sees them exec and end, drains all sessions
- * often enough, keeps the budget of CPU timers, and says when chunks end. It never waits
- * for a target, nor for the worker.
+ * The drain thread: answers processes that join, as the door (door.h) hands them on, sees them
+ * exec and end, drains all sessions often enough, keeps the budget of CPU timers, and says when
+ * chunks end. It never waits for a target, nor for the worker.
  */
 #ifndef WEFT_COLLECTOR_WATCH_H
 #define WEFT_COLLECTOR_WATCH_H
 
 #include "collector/look/outside.h"
 #include "collector/run/collector.h"
-#include "collector/run/rendezvous.h"
+#include "collector/run/door.h"
 #include "collector/session/session.h"
 #include "collector/walk/tables.h"
 #include "collector/write/worker.h"
 
-#define WATCH_GUESTS_MAX 64
 #define WATCH_WAITING_MAX 1024
 
 struct map;
-
-/* A connection to the rendezvous that has asked nothing yet. */
-struct guest {
-	int fd;
-	pid_t pid;
-	uid_t user;
-	uint64_t since_ns;
-};
 
 struct watch {
 	struct queue *queue;
 	struct worker *worker;
 	struct outside *outside;
 	const struct tables
-		*tables; /* of the walker: descriptor and size, which stay as they are */
-	struct rendezvous rendezvous;
+		*tables;  /* of the walker: descriptor and size, which stay as they are */
+	struct door door; /* its own thread's, but for callers and the list of processes */
 	struct session_settings settings;
 	struct tsc_clock clock;
 	struct settings_text text; /* of events: what new processes begin with */
 	struct session *first;
-	struct guest guest[WATCH_GUESTS_MAX];
-	size_t guests;
 	int poll_fd;    /* epoll */
 	int finish_fd;  /* eventfd: the recording is to end */
 	int root_event; /* eventfd: see collector_root_fd() */
@@ -73,7 +62,7 @@ struct watch {
 
 #define WATCH_CLOSED                                                                               \
 	{                                                                                          \
-		.rendezvous.fd = -1, .poll_fd = -1, .finish_fd = -1, .root_event = -1              \
+		.door = DOOR_CLOSED, .poll_fd = -1, .finish_fd = -1, .root_event = -1              \
 	}
 
 int watch_open(struct watch *w, struct queue *queue, struct worker *worker, struct outside *outside,
@@ -84,12 +73,10 @@ void *watch_run(void *arg); /* thread function; @arg: struct watch */
 void watch_finish(struct watch *w);
 void watch_tell_done(struct watch *w); /* the file is complete: programs that wait for it may end */
 
-/* In watch_join.c: a connection has come, or a guest has asked. */
-void watch_accept(struct watch *w);
-void watch_guest(struct watch *w, size_t index);
-/* In watch_set.c: it asks for other settings. */
-void watch_set(struct watch *w, const struct guest *guest);
-void watch_guests_expire(struct watch *w, uint64_t now_ns);
+/* In watch_join.c: answers callers, for a few milliseconds at most. */
+void watch_answer_callers(struct watch *w);
+/* In watch_set.c: one that asks for other settings. */
+void watch_set(struct watch *w, const struct caller *caller);
 
 /* The session of @p: that of @t, else (NULL) a new one, whose end is seen from now on. 0 or -errno:
  * then @p is freed. */

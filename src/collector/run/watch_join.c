@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a process joins: connection, question, session, answer. A guest that does not ask within
- * its time is dropped. Whoever asks again under the same pid has exec'ed, or is a second runtime
- * in the same program, which the first does not know: then the older session is still mapped.
+ * How a process joins: question, session, answer. The door (door.h) has heard the question, and let
+ * nobody in who may not ask. After a few milliseconds the other callers wait until the rings have
+ * been drained. Whoever asks again under the same pid has exec'ed, or is a second runtime in the
+ * same program, which the first does not know: then the older session is still mapped.
  */
 #include "collector/run/watch.h"
 
@@ -20,70 +21,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ANCESTORS_MAX 64
+#define CALLERS_NS UINT64_C(5000000)
 #define REFUSED_MAX 65536 /* pids that are remembered */
-#define GUEST_PATIENCE_NS UINT64_C(1000000000)
-
-static void drop_guest(struct watch *w, size_t index)
-{
-	epoll_ctl(w->poll_fd, EPOLL_CTL_DEL, w->guest[index].fd,
-		  NULL); /* see watch_close_session() */
-	close(w->guest[index].fd);
-	w->guest[index] = w->guest[--w->guests];
-}
-
-static int watch_join_is_descendant(const struct watch *w, pid_t root, pid_t pid)
-{
-	for (int depth = 0; depth < ANCESTORS_MAX && pid > 1; depth++) {
-		if (pid == root || watch_session_of(w, pid))
-			return 1;
-		pid = (pid_t)process_stat_number_of(pid, STAT_PARENT);
-	}
-	return 0;
-}
-
-/* Is it another user's process, and none that the recorded program has started? While the root is
- * not known none is; watch_guest() asks again. */
-static int is_stranger(const struct watch *w, pid_t pid, uid_t user)
-{
-	pid_t root = load_acquire(&w->root);
-
-	return root && !rendezvous_trusts(&w->rendezvous, user) &&
-	       !watch_join_is_descendant(w, root, pid);
-}
-
-void watch_accept(struct watch *w)
-{
-	for (;;) {
-		struct ucred peer;
-		int fd = rendezvous_accept(&w->rendezvous, &peer);
-
-		if (fd == -EPERM || fd == -EINTR || fd == -ECONNABORTED)
-			continue;
-		if (fd < 0)
-			return;
-		if (is_stranger(w, peer.pid, peer.uid)) {
-			close(fd);
-			continue;
-		}
-		if (w->guests == WATCH_GUESTS_MAX)
-			drop_guest(w, 0);
-		watch_add_fd(w, fd);
-		w->guest[w->guests++] = (struct guest){fd, peer.pid, peer.uid, clock_mono_ns()};
-	}
-}
-
-void watch_guests_expire(struct watch *w, uint64_t now_ns)
-{
-	for (size_t i = w->guests; i-- > 0;)
-		if (now_ns - w->guest[i].since_ns > GUEST_PATIENCE_NS)
-			drop_guest(w, i);
-}
 
 static int is_welcome(const struct watch *w, pid_t pid)
 {
@@ -117,12 +60,15 @@ static int lives_on(const struct session *s)
 	return found;
 }
 
-static void tell_of_second_runtime(struct watch *w, const struct session *s)
+static void tell_of_second_runtime(struct watch *w, struct session *s)
 {
 	char text[200];
 	struct batch *b;
 	int bytes;
 
+	if (s->has_twin)
+		return; /* told already */
+	s->has_twin = 1;
 	bytes = snprintf(text, sizeof(text),
 			 "%s [%d] has a second weft runtime, which the first does not know: what "
 			 "is said to that one is not recorded",
@@ -196,6 +142,7 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 void watch_begin_session(struct watch *w, struct session *s)
 {
 	w->joined_ns = clock_mono_ns();
+	door_note(&w->door, s->process->pid);
 	s->next = w->first;
 	w->first = s;
 	queue_push(w->queue, batch_new(BATCH_OPEN, s->process, 0));
@@ -277,29 +224,31 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 	watch_begin_session(w, s);
 }
 
-void watch_guest(struct watch *w, size_t index)
+static void watch_answer(struct watch *w, const struct caller *c)
 {
-	struct weft_hello hello;
-	int rc;
+	if (c->text)
+		watch_set(w, c);
+	else if (c->hello.flags & WEFT_HELLO_ATTACHED)
+		welcome_attached(w, c->fd, c->pid);
+	else
+		welcome(w, c->fd, c->pid, &c->hello);
+}
 
-	if (!load_acquire(&w->root))
-		return; /* it is answered when collector_set_root() has said who the root is */
-	rc = rendezvous_is_set(w->guest[index].fd);
-	if (rc == -EAGAIN)
-		return;
-	if (rc == 1) {
-		watch_set(w, &w->guest[index]);
-		drop_guest(w, index);
-		return;
+/* Settings go through all sessions: no more of them in this round. */
+void watch_answer_callers(struct watch *w)
+{
+	uint64_t began_ns = clock_mono_ns();
+	struct caller c;
+	int was_set = 0;
+
+	door_quiet(&w->door);
+	while (!was_set && clock_mono_ns() - began_ns < CALLERS_NS) {
+		if (!door_take(&w->door, &c))
+			return;
+		was_set = c.text != NULL;
+		watch_answer(w, &c);
+		close(c.fd);
+		free(c.text);
 	}
-	rc = rendezvous_hello(w->guest[index].fd, &hello);
-	if (rc == -EAGAIN)
-		return;
-	if (is_stranger(w, w->guest[index].pid, w->guest[index].user))
-		rc = -EPERM;
-	if (rc == 0 && hello.flags & WEFT_HELLO_ATTACHED)
-		welcome_attached(w, w->guest[index].fd, w->guest[index].pid);
-	else if (rc == 0)
-		welcome(w, w->guest[index].fd, w->guest[index].pid, &hello);
-	drop_guest(w, index);
+	door_ring(&w->door);
 }

@@ -2,7 +2,7 @@
 /*
  * Settings that change during a recording (`weft set`): a question by the socket through which
  * processes join (abi/rendezvous.h). All lines of it apply, or none. Only the recording's user and
- * root may ask, and the text is checked all the same.
+ * root can ask there (door.h), and the text is checked all the same.
  */
 #include "collector/run/watch.h"
 
@@ -138,21 +138,15 @@ static void watch_set_apply(struct watch *w, struct answer *a, pid_t pid, const 
 		tell_recording(w, a, text, bytes);
 }
 
-void watch_set(struct watch *w, const struct guest *guest)
+void watch_set(struct watch *w, const struct caller *caller)
 {
+	const struct weft_set *question = &caller->set;
 	struct answer a = {.status = 0};
-	char text[WEFT_SET_TEXT_MAX];
-	struct weft_set question;
-	int rc = rendezvous_set(guest->fd, &question, text);
 
-	if (rc)
-		watch_set_refuse(&a, rc, "the question is malformed");
-	else if (!rendezvous_trusts(&w->rendezvous, guest->user))
-		watch_set_refuse(&a, -EPERM, "the recording is another user's");
-	else if (question.pid && !watch_session_of(w, question.pid))
+	if (question->pid && !watch_session_of(w, question->pid))
 		watch_set_refuse(&a, -ESRCH, "process %d is not in this recording",
-				 (int)question.pid);
-	else if (watch_set_check(&a, text, question.text_bytes) == 0)
-		watch_set_apply(w, &a, question.pid, text, question.text_bytes);
-	rendezvous_set_answer(guest->fd, a.status, a.text);
+				 (int)question->pid);
+	else if (watch_set_check(&a, caller->text, question->text_bytes) == 0)
+		watch_set_apply(w, &a, question->pid, caller->text, question->text_bytes);
+	rendezvous_set_answer(caller->fd, a.status, a.text);
 }

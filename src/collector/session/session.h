@@ -70,6 +70,7 @@ struct session {
 	struct session_events events;
 	struct event_options event_options;
 	struct account_words ended; /* threads, of this pass: session_account.c */
+	int has_twin;               /* a second runtime of the process has asked for a session */
 
 	/* Of a session that was attached to (attach.h). */
 	int attached;

@@ -2,13 +2,17 @@
 /*
  * Connects to the collector (abi/rendezvous.h): one question, one answer with the session's memfd
  * and that of the tables; all is closed again before this returns. Async-signal-safe, because a
- * forked child's session begins in its first SIGPROF; never longer than about a second.
+ * forked child's session begins in its first SIGPROF.
+ *
+ * It takes a second at most. A collector that is stopped, or does not come round to answering, is
+ * waited for so long once: who has waited in vain says so for all others, in the socket's file.
  */
 #include "runtime/sample/sample.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -17,37 +21,93 @@
 #include "runtime/core/sys.h"
 #include "runtime/stack/module_map.h"
 
-static struct sockaddr_un collector_address = {.sun_family = AF_UNIX};
+/* That of the collector, and where it hears processes that have become another user's. */
+enum { ADDRESS_OWN, ADDRESS_OTHERS, ADDRESS_COUNT };
+static struct sockaddr_un collector_address[ADDRESS_COUNT] = {{.sun_family = AF_UNIX},
+							      {.sun_family = AF_UNIX}};
+
+/* How long the answer is waited for, from the attempt to connect on. */
+struct patience {
+	uint32_t ms;
+	uint64_t began_ns;
+};
 
 int weft_join_set_path(const char *path)
 {
-	size_t size = strlen(path);
+	static const char others[] = WEFT_RENDEZVOUS_OTHERS;
+	char *own = collector_address[ADDRESS_OWN].sun_path;
+	char *second = collector_address[ADDRESS_OTHERS].sun_path;
+	size_t bytes = strlen(path);
 
-	if (size == 0 || size >= sizeof(collector_address.sun_path))
+	if (bytes == 0 || bytes >= sizeof(collector_address->sun_path))
 		return -ENAMETOOLONG;
-	memcpy(collector_address.sun_path, path, size + 1);
+	memcpy(own, path, bytes + 1);
+	second[0] = 0;
+	if (bytes + sizeof(others) > sizeof(collector_address->sun_path))
+		return 0;
+	memcpy(second, path, bytes);
+	memcpy(second + bytes, others, sizeof(others));
 	return 0;
 }
 
-static int connect_within_a_second(void)
+/* Has somebody waited there in vain since the collector last answered? */
+static int join_is_silent(const char *path)
 {
-	struct timeval second = {.tv_sec = 1};
-	long fd = sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	long failed;
+	struct stat st = {0};
+
+	return sys_call4(SYS_newfstatat, AT_FDCWD, path, &st, 0) == 0 && st.st_mtim.tv_nsec != 0;
+}
+
+static void tell_silence(const char *path)
+{
+	sys_call4(SYS_utimensat, AT_FDCWD, path, 0, 0);
+}
+
+static void limit_wait(int fd, int which, const struct patience *p)
+{
+	uint64_t waited_ms = (clock_monotonic_ns() - p->began_ns) / 1000000;
+	uint32_t left_ms = waited_ms < p->ms ? p->ms - (uint32_t)waited_ms : 1;
+	struct timeval left = {.tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000};
+
+	sys_call5(SYS_setsockopt, fd, SOL_SOCKET, which, &left, sizeof(left));
+}
+
+/* Its descriptor, which waits for an answer no longer than @p is; -EAGAIN: nobody accepts. */
+static int join_connect_to(const struct sockaddr_un *address, struct patience *p)
+{
+	long fd = sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), failed;
 
 	if (fd < 0)
 		return (int)fd;
-	sys_call5(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof(second));
-	sys_call5(SYS_setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second));
-	failed = sys_call3(SYS_connect, fd, &collector_address, sizeof(collector_address));
+	p->began_ns = clock_monotonic_ns();
+	p->ms = join_is_silent(address->sun_path) ? WEFT_RENDEZVOUS_HURRY_MS
+						  : WEFT_RENDEZVOUS_PATIENCE_MS;
+	limit_wait((int)fd, SO_SNDTIMEO, p);
+	failed = sys_call3(SYS_connect, fd, address, sizeof(*address));
 	if (failed) {
 		sys_call1(SYS_close, fd);
 		return (int)failed;
 	}
+	limit_wait((int)fd, SO_RCVTIMEO, p);
 	return (int)fd;
 }
 
-static int say_hello(int fd, uint32_t flags)
+/* At the collector's own address; where that is closed to this user, at the others'. */
+static int join_connect(const struct sockaddr_un **at, struct patience *p)
+{
+	const struct sockaddr_un *others = &collector_address[ADDRESS_OTHERS];
+	int fd;
+
+	*at = &collector_address[ADDRESS_OWN];
+	fd = join_connect_to(*at, p);
+	if (fd != -EACCES || !others->sun_path[0])
+		return fd;
+	*at = others;
+	fd = join_connect_to(*at, p);
+	return fd == -ENOENT ? -EACCES : fd;
+}
+
+static int say_hello(int fd, uint32_t flags, uint32_t patience_ms)
 {
 	struct weft_hello hello = {
 		.magic = WEFT_RENDEZVOUS_MAGIC,
@@ -56,6 +116,7 @@ static int say_hello(int fd, uint32_t flags)
 		.pid = sys_getpid(),
 		.parent_pid = (int32_t)sys_call0(SYS_getppid),
 		.runtime_version = WEFT_RUNTIME_VERSION,
+		.patience_ms = patience_ms,
 	};
 	long sent = sys_call6(SYS_sendto, fd, SYS_ARG(&hello), sizeof(hello), MSG_NOSIGNAL, 0, 0);
 
@@ -107,6 +168,8 @@ static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT]
 	do
 		bytes = sys_call3(SYS_recvmsg, socket_fd, &message, MSG_CMSG_CLOEXEC);
 	while (bytes == -EINTR);
+	if (bytes == -EAGAIN)
+		return -EAGAIN;
 	if (bytes >= 0)
 		take_fds(&message, fds, first);
 	return check_welcome(w, bytes, fds[first]);
@@ -122,14 +185,18 @@ static void map_tables(const struct weft_welcome *w, int fd)
 /* Question and answer; the caller closes the descriptors in @fds. */
 static int join_ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COUNT], int first)
 {
-	int socket_fd = connect_within_a_second(), failed;
+	const struct sockaddr_un *at;
+	struct patience patience;
+	int socket_fd = join_connect(&at, &patience), failed = socket_fd < 0 ? socket_fd : 0;
 
-	if (socket_fd < 0)
-		return socket_fd;
-	failed = say_hello(socket_fd, flags);
+	if (!failed)
+		failed = say_hello(socket_fd, flags, patience.ms);
 	if (!failed)
 		failed = hear_welcome(socket_fd, welcome, fds, first);
-	sys_call1(SYS_close, socket_fd);
+	if (socket_fd >= 0)
+		sys_call1(SYS_close, socket_fd);
+	if (failed == -EAGAIN)
+		tell_silence(at->sun_path);
 	return failed;
 }
 

@@ -20,6 +20,15 @@
 #include "runtime/stack/module_map.h"
 #include "runtime/start/start.h"
 
+/* The collector is gone: programs that are begun from here find no address, and begin no other
+ * recording, which would replace the first one's file or fail like that. */
+static void forget_collector(int is_gone)
+{
+	if (is_gone)
+		unsetenv("WEFT_RECORD");
+	weft_environment_keep_room(is_gone);
+}
+
 static void begin_session(void)
 {
 	const char *path = secure_getenv("WEFT_SOCKET");
@@ -33,7 +42,7 @@ static void begin_session(void)
 	if (failed)
 		weft_session_make(failed != -ECANCELED); /* the collector refused: leave no trace */
 	if (failed && failed != -ECANCELED)
-		weft_environment_keep_room(failed == -ENOENT || failed == -ECONNREFUSED);
+		forget_collector(failed == -ENOENT || failed == -ECONNREFUSED);
 }
 
 static void claim_main(void)

@@ -11,8 +11,10 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <weft/abi/rendezvous.h>
@@ -49,8 +51,10 @@ static int make_session(struct target_session *t)
 	return 0;
 }
 
+/* The file's time in whole seconds: the target waits a second (abi/rendezvous.h). */
 static int listen_for_it(struct target_session *t)
 {
+	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL)}};
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
 
 	memcpy(t->folder, "/tmp/weft-target-XXXXXX", sizeof("/tmp/weft-target-XXXXXX"));
@@ -60,7 +64,7 @@ static int listen_for_it(struct target_session *t)
 	memcpy(a.sun_path, t->path, sizeof(t->path));
 	t->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (t->listener < 0 || bind(t->listener, (struct sockaddr *)&a, sizeof(a)) ||
-	    listen(t->listener, 1))
+	    utimensat(AT_FDCWD, t->path, times, 0) || listen(t->listener, 1))
 		return -errno;
 	return 0;
 }

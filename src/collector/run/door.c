@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that hears who comes: see door.h. */
+#include "collector/run/door.h"
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "proc/process_file.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define ANCESTORS_MAX 64
+#define GUEST_PATIENCE_NS UINT64_C(1000000000)
+#define DOOR_WINDOW_NS UINT64_C(10000000)
+#define DOOR_WINDOW_MS 10
+#define EXPIRE_MS 100
+/* In a window. For each of the others the ancestors are looked up in /proc. */
+#define ADMIT_OWN 64
+#define ADMIT_OTHERS 10
+
+enum { POLL_END, POLL_OWN, POLL_OTHERS, POLL_GUESTS };
+
+/* ---- callers */
+
+static int callers_are_full(const struct door *d)
+{
+	return d->put - load_acquire(&d->taken) == DOOR_CALLERS_MAX;
+}
+
+void door_ring(const struct door *d)
+{
+	uint64_t one = 1;
+
+	if (write(d->callers_fd, &one, sizeof(one)) < 0)
+		return; /* it is readable already */
+}
+
+void door_quiet(const struct door *d)
+{
+	uint64_t count;
+
+	if (read(d->callers_fd, &count, sizeof(count)) < 0)
+		return; /* nobody rang */
+}
+
+/* Pairs with door_take(). */
+static void callers_put(struct door *d, const struct caller *c)
+{
+	d->caller[d->put % DOOR_CALLERS_MAX] = *c;
+	store_release(&d->put, d->put + 1);
+	door_ring(d);
+}
+
+int door_take(struct door *d, struct caller *out)
+{
+	if (d->taken == load_acquire(&d->put))
+		return 0;
+	*out = d->caller[d->taken % DOOR_CALLERS_MAX];
+	store_release(&d->taken, d->taken + 1);
+	return 1;
+}
+
+void door_turn_away(struct door *d)
+{
+	struct caller c;
+
+	while (door_take(d, &c)) {
+		close(c.fd);
+		free(c.text);
+	}
+}
+
+/* ---- whose process it is */
+
+void door_note(struct door *d, pid_t pid)
+{
+	pthread_mutex_lock(&d->lock);
+	if (d->recorded_count == d->recorded_room) {
+		size_t room = d->recorded_room ? d->recorded_room * 2 : 64;
+		pid_t *more = realloc(d->recorded, room * sizeof(*more));
+
+		if (more) {
+			d->recorded = more;
+			d->recorded_room = room;
+		}
+	}
+	if (d->recorded_count < d->recorded_room)
+		d->recorded[d->recorded_count++] = pid;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void door_forget(struct door *d, pid_t pid)
+{
+	pthread_mutex_lock(&d->lock);
+	for (size_t i = 0; i < d->recorded_count; i++) {
+		if (d->recorded[i] == pid) {
+			d->recorded[i] = d->recorded[--d->recorded_count];
+			break;
+		}
+	}
+	pthread_mutex_unlock(&d->lock);
+}
+
+static int has_pid(const pid_t *pids, size_t count, pid_t pid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (pids[i] == pid)
+			return 1;
+	return 0;
+}
+
+static size_t read_ancestors(pid_t pid, pid_t line[ANCESTORS_MAX])
+{
+	size_t count = 0;
+
+	for (; count < ANCESTORS_MAX && pid > 1; count++) {
+		line[count] = pid;
+		pid = (pid_t)process_stat_number_of(pid, STAT_PARENT);
+	}
+	return count;
+}
+
+static int is_below_ours(struct door *d, pid_t pid)
+{
+	pid_t line[ANCESTORS_MAX];
+	size_t count = read_ancestors(pid, line);
+	int found = has_pid(line, count, load_acquire(d->root));
+
+	if (found)
+		return 1;
+	pthread_mutex_lock(&d->lock);
+	for (size_t i = 0; i < count && !found; i++)
+		found = has_pid(d->recorded, d->recorded_count, line[i]);
+	pthread_mutex_unlock(&d->lock);
+	return found;
+}
+
+/* ---- guests */
+
+/* They stay in the order in which they came. */
+static void guest_remove(struct door *d, size_t i)
+{
+	d->guests--;
+	memmove(&d->guest[i], &d->guest[i + 1], (d->guests - i) * sizeof(d->guest[0]));
+}
+
+static void guest_drop(struct door *d, size_t i)
+{
+	close(d->guest[i].fd);
+	guest_remove(d, i);
+}
+
+static size_t guests_of(const struct door *d, pid_t pid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < d->guests; i++)
+		count += d->guest[i].pid == pid;
+	return count;
+}
+
+/* The oldest of the process that has most of them. */
+static size_t guest_to_go(const struct door *d)
+{
+	size_t worst = 0, most = 0;
+
+	for (size_t i = 0; i < d->guests; i++) {
+		size_t count = guests_of(d, d->guest[i].pid);
+
+		if (count > most) {
+			worst = i;
+			most = count;
+		}
+	}
+	return worst;
+}
+
+static void guest_add(struct door *d, int fd, const struct ucred *peer, int is_other)
+{
+	if (d->guests == DOOR_GUESTS_MAX)
+		guest_drop(d, guest_to_go(d));
+	d->guest[d->guests++] = (struct guest){
+		.fd = fd, .pid = peer->pid, .is_other = is_other, .since_ns = clock_mono_ns()};
+}
+
+static void guests_expire(struct door *d)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (size_t i = d->guests; i-- > 0;)
+		if (now_ns - d->guest[i].since_ns > GUEST_PATIENCE_NS)
+			guest_drop(d, i);
+}
+
+/* Reads the question of `weft set`: 0, or -errno, which is answered here. */
+static int hear_set(const struct guest *g, struct caller *c)
+{
+	int rc;
+
+	if (g->is_other) {
+		rendezvous_set_answer(g->fd, -EPERM, "the recording is another user's");
+		return -EPERM;
+	}
+	c->text = calloc(1, WEFT_SET_TEXT_MAX);
+	rc = c->text ? rendezvous_set(g->fd, &c->set, c->text) : -ENOMEM;
+	if (rc == 0)
+		return 0;
+	free(c->text);
+	rendezvous_set_answer(g->fd, rc,
+			      rc == -ENOMEM ? strerror(ENOMEM) : "the question is malformed");
+	return rc;
+}
+
+/* 1: it has asked, or is gone, and is no guest any more. */
+static int door_hear(struct door *d, size_t i)
+{
+	const struct guest *g = &d->guest[i];
+	struct caller c = {.fd = g->fd, .pid = g->pid};
+	int rc = rendezvous_is_set(g->fd);
+
+	if (rc == 1)
+		rc = hear_set(g, &c);
+	else if (rc == 0)
+		rc = rendezvous_hello(g->fd, &c.hello);
+	if (rc == -EAGAIN)
+		return 0;
+	if (rc == 0)
+		callers_put(d, &c);
+	else
+		close(g->fd);
+	guest_remove(d, i);
+	return 1;
+}
+
+/* The eldest first. */
+static void hear_guests(struct door *d, const struct pollfd *polled)
+{
+	for (size_t i = 0, left = d->guests; left > 0 && !callers_are_full(d); left--, polled++)
+		if (!polled->revents || !door_hear(d, i))
+			i++;
+}
+
+/* ---- connections */
+
+static int entrance_is_open(struct entrance *e, uint64_t now_ns)
+{
+	if (now_ns - e->window_ns >= DOOR_WINDOW_NS) {
+		e->window_ns = now_ns;
+		e->count = 0;
+	}
+	return e->count < e->limit;
+}
+
+/* Nothing left to accept with: a pause, or the socket would be looked at again at once. */
+static int is_shortage(int rc)
+{
+	return rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM;
+}
+
+static void admit(struct door *d, struct entrance *e, int is_other)
+{
+	while (e->count < e->limit) {
+		struct ucred peer;
+		int fd = is_other ? rendezvous_accept_other(&d->rendezvous, &peer)
+				  : rendezvous_accept(&d->rendezvous, &peer);
+
+		if (fd == -EAGAIN)
+			return;
+		e->count = is_shortage(fd) ? e->limit : e->count + 1;
+		if (fd < 0)
+			continue;
+		if (is_other && !is_below_ours(d, peer.pid))
+			close(fd);
+		else
+			guest_add(d, fd, &peer, is_other);
+	}
+}
+
+/* ---- the thread */
+
+/* Descriptors that are not to be looked at now are -1, which poll(2) passes over. */
+static int door_wait(struct door *d, struct pollfd *polled)
+{
+	const struct rendezvous *r = &d->rendezvous;
+	uint64_t now_ns = clock_mono_ns();
+	int knows_root = load_acquire(d->root) != 0, hears = knows_root && !callers_are_full(d);
+	int own = entrance_is_open(&d->own, now_ns) ? r->fd : -1;
+	int others = knows_root && entrance_is_open(&d->others, now_ns) ? r->others_fd : -1;
+	int looks_again = !hears || own != r->fd || others != r->others_fd;
+
+	polled[POLL_END] = (struct pollfd){.fd = d->end_fd, .events = POLLIN};
+	polled[POLL_OWN] = (struct pollfd){.fd = own, .events = POLLIN};
+	polled[POLL_OTHERS] = (struct pollfd){.fd = others, .events = POLLIN};
+	for (size_t i = 0; i < d->guests; i++)
+		polled[POLL_GUESTS + i] =
+			(struct pollfd){.fd = hears ? d->guest[i].fd : -1, .events = POLLIN};
+	return poll(polled, POLL_GUESTS + d->guests,
+		    looks_again ? DOOR_WINDOW_MS
+		    : d->guests ? EXPIRE_MS
+				: -1);
+}
+
+static void *door_run(void *arg)
+{
+	struct pollfd polled[POLL_GUESTS + DOOR_GUESTS_MAX];
+	struct door *d = arg;
+
+	for (;;) {
+		if (door_wait(d, polled) > 0) {
+			if (polled[POLL_END].revents)
+				return NULL;
+			rendezvous_is_alive(&d->rendezvous);
+			hear_guests(d, polled + POLL_GUESTS);
+			if (polled[POLL_OWN].revents)
+				admit(d, &d->own, 0);
+			if (polled[POLL_OTHERS].revents)
+				admit(d, &d->others, 1);
+		}
+		guests_expire(d);
+	}
+}
+
+int door_open(struct door *d, const pid_t *root)
+{
+	d->root = root;
+	d->own.limit = ADMIT_OWN;
+	d->others.limit = ADMIT_OTHERS;
+	d->callers_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	d->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return d->callers_fd < 0 || d->end_fd < 0 ? -errno : 0;
+}
+
+int door_begin(struct door *d)
+{
+	int rc = -pthread_create(&d->thread, NULL, door_run, d);
+
+	d->runs = rc == 0;
+	return rc;
+}
+
+void door_end(struct door *d)
+{
+	uint64_t one = 1;
+
+	if (d->runs) {
+		if (write(d->end_fd, &one, sizeof(one)) < 0)
+			abort(); /* an eventfd of ours that counts to 1: cannot fail */
+		pthread_join(d->thread, NULL);
+		d->runs = 0;
+	}
+	rendezvous_shut(&d->rendezvous);
+	while (d->guests)
+		guest_drop(d, d->guests - 1);
+}
+
+void door_close(struct door *d)
+{
+	door_turn_away(d);
+	rendezvous_close(&d->rendezvous);
+	if (d->callers_fd >= 0)
+		close(d->callers_fd);
+	if (d->end_fd >= 0)
+		close(d->end_fd);
+	free(d->recorded);
+	pthread_mutex_destroy(&d->lock);
+}
