@@ -287,7 +287,7 @@ int weft_mask_is_active(void)
 
 int weft_mask_has_sigprof(const sigset_t *set)
 {
-	return set && sigismember(set, SIGPROF) == 1;
+	return set && sys_set_has(set, SIGPROF);
 }
 
 static int belief_after(int how, int named, int before)
@@ -324,7 +324,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 			be_closed();
 		} else if (!closes) {
 			memcpy(&open, set, sizeof(open));
-			sigdelset(&open, SIGPROF);
+			sys_set_put(&open, SIGPROF, 0);
 			set = &open;
 		}
 	}
@@ -367,7 +367,7 @@ static int mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_
 	else
 		result = real(how, set, old);
 	if (!result && old && before)
-		sigaddset(old, SIGPROF);
+		sys_set_put(old, SIGPROF, 1);
 	return result;
 }
 
@@ -377,8 +377,8 @@ int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t 
 
 	if (!weft_mask_is_active())
 		return real(how, set, old);
-	blocks_clock = set && how != SIG_UNBLOCK && sigismember(set, SIGURG) == 1 &&
-		       !weft_is_vfork_child();
+	blocks_clock =
+		set && how != SIG_UNBLOCK && sys_set_has(set, SIGURG) && !weft_is_vfork_child();
 	if (blocks_clock)
 		weft_clock_before_mask();
 	result = mask_change(real, how, set, old);
