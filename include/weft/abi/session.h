@@ -427,6 +427,7 @@ enum weft_slot_flag {
 	WEFT_SLOT_MAIN = 1 << 0,     /* the thread whose tid is the pid */
 	WEFT_SLOT_NO_TIMER = 1 << 1, /* no CPU timer could be had */
 	WEFT_SLOT_NO_CLOCK = 1 << 2, /* was without an hrtimer once, counted in clock_lacked */
+	WEFT_SLOT_PAUSED = 1 << 3,   /* has its timer stopped while it blocks SIGPROF */
 };
 
 /** Ring records: 8-aligned, header first, never across the ring's end. */
