@@ -54,6 +54,43 @@ int32_t pid_innermost(const char *status, int32_t outside, int *levels)
 	return outside;
 }
 
+/* Of the time namespace of the process at @proc_fd. timens_offsets are those of its children's. 1:
+ * found. */
+static int time_offset(int proc_fd, int64_t *ns)
+{
+	char own[64] = "", childrens[64] = "", text[256];
+	long long seconds, rest;
+	const char *line;
+
+	if (readlinkat(proc_fd, "ns/time", own, sizeof(own) - 1) <= 0 ||
+	    readlinkat(proc_fd, "ns/time_for_children", childrens, sizeof(childrens) - 1) <= 0 ||
+	    strcmp(own, childrens) != 0 ||
+	    proc_read(proc_fd, "timens_offsets", text, sizeof(text)) <= 0)
+		return 0;
+	line = strstr(text, "monotonic");
+	if (!line || sscanf(line, "monotonic %lld %lld", &seconds, &rest) != 2)
+		return 0;
+	*ns = (int64_t)((uint64_t)seconds * 1000000000u + (uint64_t)rest);
+	return 1;
+}
+
+int64_t process_time_shift(int proc_fd)
+{
+	char here[64] = "", there[64] = "";
+	int64_t ours = 0, theirs = 0;
+	int self, known;
+
+	if (readlink("/proc/self/ns/time", here, sizeof(here) - 1) <= 0 ||
+	    readlinkat(proc_fd, "ns/time", there, sizeof(there) - 1) <= 0 ||
+	    strcmp(here, there) == 0)
+		return 0;
+	self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	known = self >= 0 && time_offset(self, &ours) && time_offset(proc_fd, &theirs);
+	if (self >= 0)
+		close(self);
+	return known ? (int64_t)((uint64_t)ours - (uint64_t)theirs) : 0;
+}
+
 int process_is_32_bit(pid_t pid)
 {
 	unsigned char start[EI_CLASS + 1] = {0};

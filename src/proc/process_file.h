@@ -25,6 +25,12 @@ uint64_t stat_number(const char *text, int field); /* of the text of stat, which
  */
 int32_t pid_innermost(const char *status, int32_t outside, int *levels);
 
+/*
+ * What is to be added to the CLOCK_MONOTONIC of a process to get ours: not 0 if it is in another
+ * time namespace. 0, too, where that cannot be told.
+ */
+int64_t process_time_shift(int proc_fd);
+
 /* Is its executable a 32-bit ELF file? 0, too, where /proc/PID/exe cannot be read. */
 int process_is_32_bit(pid_t pid);
 

@@ -247,7 +247,8 @@ struct weft_session_header {
 	uint32_t attach_number;    /* 0x1D4 [C] recordings that attached to this session so far */
 	uint32_t prime_sending;    /* 0x1D8 [C,R] senders about to use prime_signal_used */
 	uint32_t clock;            /* 0x1DC [C] enum weft_clock_choice */
-	uint8_t rsv_control[0x200 - 0x1E0];
+	int64_t time_shift_ns; /* 0x1E0 [C] added to the target's CLOCK_MONOTONIC in all times */
+	uint8_t rsv_control[0x200 - 0x1E8];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */
 	uint32_t blocks_open;     /* 0x204 [R] blocks of 64 slots that are mapped */
@@ -294,7 +295,7 @@ struct weft_session_header {
 	/** 1: the collector attached, so that this process and its children have no WEFT_SOCKET in
 	 * their environment. A program that is started without one gets socket_path there. */
 	uint32_t tell_children; /* 0xA78 [C] 0 or 1 */
-	uint32_t rsv_tell;      /* 0xA7C */
+	uint32_t time_source;   /* 0xA7C [R] 1 = the vDSO, 2 = a system call; 0 = not told */
 	uint8_t rsv_tail[0x1000 - 0xA80];
 };
 
@@ -307,9 +308,8 @@ struct weft_context_ext {
 	/* Address in the target of the label set to be recorded (struct weft_custom_labels_set);
 	 * 0 = no labels yet. The u64 before a set is its generation: it grows with each change, and
 	 * says, with the address, whether the labels are those of the sample before. */
-	uint64_t label_set; /* 0x68 */
-	/* Equal to an odd seq: only other formats are being written, the context is whole. */
-	uint64_t formats_seq; /* 0x70 */
+	uint64_t label_set;   /* 0x68 */
+	uint64_t formats_seq; /* 0x70 equal to an odd seq: the context is whole, formats are not */
 	/* Address of the label store in use, minus that of the slot's own (label_state.store): 0 =
 	 * the slot's own; else a coroutine's, or the spare one (coro_labels). While seq is odd it
 	 * may be the one before. */
@@ -325,9 +325,8 @@ struct weft_slot_thread {
 	uint64_t claimed_ns; /* 0xA0 CLOCK_MONOTONIC */
 	int32_t timer_id;    /* 0xA8 kernel's id; -1 = none */
 	uint32_t primed_by;  /* 0xAC counter number: WEFT_COUNTER_PRIMED_* */
-	/* CLOCK_MONOTONIC when events.cpu_ns was read; 0 = as there. */
-	uint64_t ended_ns; /* 0xB0 */
-	uint64_t handling; /* 0xB8 frame address of our handler at work here; 0 = none */
+	uint64_t ended_ns;   /* 0xB0 CLOCK_MONOTONIC when events.cpu_ns was read; 0 = as there */
+	uint64_t handling;   /* 0xB8 frame address of our handler at work here; 0 = none */
 };
 
 struct weft_slot_events {
@@ -428,6 +427,7 @@ enum weft_slot_flag {
 	WEFT_SLOT_MAIN = 1 << 0,     /* the thread whose tid is the pid */
 	WEFT_SLOT_NO_TIMER = 1 << 1, /* no CPU timer could be had */
 	WEFT_SLOT_NO_CLOCK = 1 << 2, /* was without an hrtimer once, counted in clock_lacked */
+	WEFT_SLOT_PAUSED = 1 << 3,   /* has its timer stopped while it blocks SIGPROF */
 };
 
 /** Ring records: 8-aligned, header first, never across the ring's end. */
@@ -512,8 +512,7 @@ enum weft_sample_flag {
  */
 struct weft_sample_record {
 	/* 0x00 rsv: in a sample by a tick of a thread without an hrtimer, the thread's CPU time so
-	 * far, us modulo 2^32 and never 0; else, and in programs that filter their system calls, 0.
-	 */
+	 * far, us modulo 2^32, never 0; else, and in programs that filter system calls, 0. */
 	struct weft_record record;
 	uint64_t time_ns;                    /* 0x10 CLOCK_MONOTONIC */
 	uint32_t weight;                     /* 0x18 periods that it stands for */
@@ -598,11 +597,10 @@ struct weft_sample_label {
  * one that sleeps in a system call which goes on after a handler.
  */
 enum weft_order {
-	WEFT_ORDER_PRIME = 1, /* claim a slot and arm a timer for this thread */
-	WEFT_ORDER_ATTACH =
-		2,           /* carry out header.attach_number: begin the engines, map the tables */
-	WEFT_ORDER_STOP = 3, /* the recording is over: end the engines */
-	WEFT_ORDER_ADOPT = 4, /* make timers for threads that have neither slot nor timer */
+	WEFT_ORDER_PRIME = 1,  /* claim a slot and arm a timer for this thread */
+	WEFT_ORDER_ATTACH = 2, /* carry out header.attach_number: begin engines, map tables */
+	WEFT_ORDER_STOP = 3,   /* the recording is over: end the engines */
+	WEFT_ORDER_ADOPT = 4,  /* make timers for threads that have neither slot nor timer */
 };
 
 #define WEFT_STATE_WORD(generation, state) (((uint64_t)(generation) << 8) | (uint64_t)(state))
@@ -662,6 +660,7 @@ WEFT_ABI_OFFSET(weft_session_header, prime_signal, 0x1D0);
 WEFT_ABI_OFFSET(weft_session_header, attach_number, 0x1D4);
 WEFT_ABI_OFFSET(weft_session_header, clock, 0x1DC);
 WEFT_ABI_OFFSET(weft_session_header, prime_sending, 0x1D8);
+WEFT_ABI_OFFSET(weft_session_header, time_shift_ns, 0x1E0);
 WEFT_ABI_OFFSET(weft_session_header, target_state, 0x200);
 WEFT_ABI_OFFSET(weft_session_header, blocks_open, 0x204);
 WEFT_ABI_OFFSET(weft_session_header, slots_high, 0x208);
@@ -696,6 +695,7 @@ WEFT_ABI_OFFSET(weft_session_header, claim_ns, 0x800);
 WEFT_ABI_OFFSET(weft_session_header, socket_path, 0xA00);
 WEFT_ABI_OFFSET(weft_session_header, exit_cpu_ns, 0xA70);
 WEFT_ABI_OFFSET(weft_session_header, tell_children, 0xA78);
+WEFT_ABI_OFFSET(weft_session_header, time_source, 0xA7C);
 WEFT_ABI_ASSERT(sizeof(struct weft_slot) == WEFT_SLOT_CONTROL_BYTES, "slot");
 WEFT_ABI_OFFSET(weft_slot, context, 0x000);
 WEFT_ABI_OFFSET(weft_slot, ext, 0x040);

@@ -225,12 +225,25 @@ const char *priming_why_deaf(const struct thread_masks *masks)
 	return masks->caught & SIGNAL_BIT(SIGPROF) ? NULL : "its SIGPROF handler was replaced";
 }
 
+/* Its timer stands still because it had SIGPROF blocked, and it has opened that by a system call
+ * which no hook saw: it does not know. */
+static int is_open_again(const struct weft_slot *slot, const struct thread_masks *masks)
+{
+	return slot && (load_relaxed(&slot->thread.flags) & WEFT_SLOT_PAUSED) &&
+	       !(masks->blocked & SIGNAL_BIT(SIGPROF));
+}
+
 /* It has used enough CPU time without a sample; perhaps the handler is only not installed yet. */
 static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			   const struct thread_masks *masks)
 {
-	const char *deaf = priming_why_deaf(masks), *why = deaf ? deaf : why_unreached(p, t, masks);
+	const char *why = priming_why_deaf(masks);
 	struct thread_stat stat;
+
+	if (!why && is_open_again(watched_slot(p->process, t), masks))
+		why = "opened SIGPROF by a system call of its own";
+	if (!why)
+		why = why_unreached(p, t, masks);
 
 	if (!why || t->unsampled || !has_used_much(p, t))
 		return;
@@ -265,7 +278,7 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 	if (thread_masks_read(p->process->proc_fd, t->tid, &masks))
 		return;
 	name_when_deaf(p, t, &masks);
-	if (!slot || wants_timer(p, slot))
+	if (!slot || wants_timer(p, slot) || is_open_again(slot, &masks))
 		priming_prime(p, t, &masks, now_ns);
 	t->effort.waits = masks.waits;
 	t->effort.waits_cpu_ns = t->effort.cpu_ns;
@@ -322,6 +335,7 @@ static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_
 		e->head = head;
 		e->process_ns = p->cpu_ns;
 		e->unseen_ns = 0;
+		e->sent = 0; /* what was sent has helped, or was not needed */
 		e->looked = 0;
 		e->pause_ns = PAUSE_SAMPLED_NS;
 	} else if (!slot || p->cpu_ns - e->process_ns >= UNSEEN_MIN_NS) {

@@ -3,6 +3,7 @@
 #include "collector/session/session_private.h"
 
 #include "base/clock.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,6 +135,7 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	struct weft_session_header *h = s->process->base;
 
 	session_take_anchor(h);
+	store_relaxed(&h->time_shift_ns, process_time_shift(s->process->proc_fd));
 	h->stack_copy_bytes = settings->stack_copy_bytes;
 	h->frames_max = WEFT_FRAMES_MAX;
 	h->tables_bytes = settings->tables_bytes;

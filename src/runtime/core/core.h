@@ -33,6 +33,7 @@
  *   hook_groups.c        which groups of hooks are on
  *   real.c               libc's own functions
  *   sys.h                system calls, without libc
+ *   time_source.c        the clock, without libc
  *   decimal.h            numbers in decimal, without loops
  */
 #ifndef WEFT_RUNTIME_CORE_ROOM_H

@@ -183,6 +183,11 @@ static inline int weft_rt_has_session(void)
 	return weft_rt_is_ready() && weft_guard_holds();
 }
 
+/* time_source.c */
+void weft_time_open(void); /* finds the vDSO's clock; not in a handler */
+/* The session begins, or a collector has attached: times are told by that one's clock. */
+void weft_time_follow(struct weft_session_header *h);
+
 /* session.c */
 int weft_session_map(int fd, uint64_t total_bytes); /* fills weft_rt; @fd stays open */
 int weft_session_make(int keeps_file);              /* runtime-made, no collector */

@@ -88,6 +88,7 @@ static void adopt_layout(uint8_t *base, int fd)
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
+	weft_time_follow(rt->header);
 	event_rows_adopt(fd, weft_layout.event_area_offset);
 	store_release(&rt->state, WEFT_RT_SESSION);
 	WEFT_CALL_PARTS(session_begins);
@@ -137,20 +138,19 @@ int weft_session_map(int fd, uint64_t total_bytes)
 /* The session is sparse, but RLIMIT_AS counts all of it: an eighth of the limit at most. */
 static uint32_t own_slot_count(void)
 {
-	struct rlimit limit;
+	uint64_t limit = sys_limit(RLIMIT_AS);
 
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+	if (limit == UINT64_MAX)
 		return WEFT_SESSION_SLOTS_MAX;
-	return weft_session_slots_for(limit.rlim_cur / 8 ? limit.rlim_cur / 8 : 1, 0, 0);
+	return weft_session_slots_for(limit / 8 ? limit / 8 : 1, 0, 0);
 }
 
 int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes)
 {
-	struct rlimit limit;
 	long fd;
 
 	/* ftruncate past it would kill the program by SIGXFSZ */
-	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < bytes) /* (infinity is the most) */
+	if (sys_limit(RLIMIT_FSIZE) < bytes)
 		return -EFBIG;
 	fd = sys_call2(SYS_memfd_create, name, flags | MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 && sys_call2(SYS_ftruncate, fd, bytes)) {
@@ -240,6 +240,7 @@ int weft_session_make(int keeps_file)
 
 	memset(&weft_layout, 0, sizeof(weft_layout));
 	weft_session_layout(&weft_layout, own_slot_count(), 0, 0);
+	weft_time_follow(&weft_layout); /* nobody's but its own, whatever a parent's was */
 	if (keeps_file)
 		fd = session_make_file(weft_layout.total_bytes);
 	event_rows_open();

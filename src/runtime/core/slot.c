@@ -348,12 +348,11 @@ void weft_slot_release(void)
 
 void weft_thread_stack_main(struct weft_birth *birth)
 {
-	uint64_t reach = MAIN_STACK_REACH;
-	struct rlimit limit;
+	uint64_t reach = MAIN_STACK_REACH, limit = sys_limit(RLIMIT_STACK);
 
 	birth->stack_high = getauxval(AT_EXECFN);
-	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < reach)
-		reach = limit.rlim_cur;
+	if (limit < reach)
+		reach = limit;
 	reach = reach > 2 * MAIN_STACK_MARGIN ? reach - MAIN_STACK_MARGIN : 0;
 	birth->stack_low = birth->stack_high - reach;
 }

@@ -72,6 +72,24 @@ static inline uint64_t sys_mask_of(const ucontext_t *uc)
 	return mask;
 }
 
+/* Sets of signals, as sigaddset() and its like would change them. */
+static inline int sys_set_has(const sigset_t *set, int signo)
+{
+	uint64_t signals;
+
+	memcpy(&signals, set, sizeof(signals));
+	return (signals & SYS_SIGNAL_BIT(signo)) != 0;
+}
+
+static inline void sys_set_put(sigset_t *set, int signo, int is)
+{
+	uint64_t signals;
+
+	memcpy(&signals, set, sizeof(signals));
+	signals = is ? signals | SYS_SIGNAL_BIT(signo) : signals & ~SYS_SIGNAL_BIT(signo);
+	memcpy(set, &signals, sizeof(signals));
+}
+
 /* Of a call that returns an address. */
 static inline int sys_is_error(long result)
 {
@@ -98,6 +116,14 @@ static inline long sys_reserve(int fd, uint64_t bytes)
 	return at;
 }
 
+/* A soft limit; UINT64_MAX: there is none, or it cannot be read. */
+static inline uint64_t sys_limit(int which)
+{
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+
+	return sys_call4(SYS_prlimit64, 0, which, NULL, limit) ? UINT64_MAX : limit[0];
+}
+
 #define SYS_CPU_CLOCK(tid) ((int32_t)((~(uint32_t)(tid) << 3) | 6u)) /* of any thread here */
 
 /* By a system call; 0: the clock cannot be read. */
@@ -110,14 +136,27 @@ static inline uint64_t sys_clock_ns(int32_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* By the vDSO: no system call where the clocksource allows it. */
+/* time_source.c: as clock_gettime, but for the result, which is 0 or -errno. Without libc, and
+ * without a system call where the clocksource allows it. */
+typedef int weft_time_fn(int32_t clock, struct timespec *now);
+#pragma GCC visibility push(hidden)
+extern weft_time_fn *weft_time_read;
+extern uint64_t weft_time_shift_ns; /* the session's time_shift_ns */
+#pragma GCC visibility pop
+
+static inline uint64_t weft_time_shift(void)
+{
+	return load_relaxed(&weft_time_shift_ns);
+}
+
+/* CLOCK_MONOTONIC of the collector: of another time namespace, if the program is in one. */
 static inline uint64_t clock_monotonic_ns(void)
 {
 	struct timespec now;
 
-	if (clock_gettime(CLOCK_MONOTONIC, &now))
+	if (weft_time_read(CLOCK_MONOTONIC, &now))
 		return 0;
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + weft_time_shift();
 }
 
 /* Bucket of a log2 histogram: b counts [2^(b-1), 2^b), 0 counts zeros. */

@@ -30,6 +30,7 @@
 
 #include "base/context_snapshot.h"
 #include "runtime/context/labels.h"
+#include "runtime/core/sys.h"
 #include "runtime/event/event.h"
 
 enum coro_phase {
@@ -142,11 +143,11 @@ static inline void weft_switch_wait(struct weft_slot *slot, const struct weft_co
 	int is_first = coro->state == WEFT_CTP_CREATED;
 	int is_woken = woken_ns && woken_ns >= coro->last_ns && woken_ns <= now_ns;
 	struct weft_switch interval = {
-		.begin_ns = coro->last_ns,
-		.end_ns = now_ns,
+		.begin_ns = coro->last_ns + weft_time_shift(),
+		.end_ns = now_ns + weft_time_shift(),
 		.coroutine = coro->id,
 		.addr = is_first ? 0 : coro->last_addr,
-		.woken_ns = is_woken ? woken_ns : 0,
+		.woken_ns = is_woken ? woken_ns + weft_time_shift() : 0,
 		.flags = (uint16_t)((is_first ? WEFT_SWITCH_FIRST : 0) |
 				    (is_woken ? WEFT_SWITCH_WOKEN : 0) |
 				    (context ? WEFT_SWITCH_LAST : 0)),
@@ -163,8 +164,8 @@ static inline void weft_switch_run(struct weft_slot *slot, const struct weft_cor
 				   const struct weft_switch_context *context)
 {
 	struct weft_switch interval = {
-		.begin_ns = coro->last_ns,
-		.end_ns = now_ns,
+		.begin_ns = coro->last_ns + weft_time_shift(),
+		.end_ns = now_ns + weft_time_shift(),
 		.coroutine = coro->id,
 		.flags = WEFT_SWITCH_RUN,
 	};

@@ -274,8 +274,9 @@ static int put_at(struct weft_event_type *type, uint64_t begin_ns, uint64_t end_
 		  const struct weft_event_caller *caller)
 {
 	struct weft_event_put put = {.type = type,
-				     .begin = begin_ns,
-				     .end = end_ns < begin_ns ? begin_ns : end_ns,
+				     .begin = begin_ns + weft_time_shift(),
+				     .end = (end_ns < begin_ns ? begin_ns : end_ns) +
+					    weft_time_shift(),
 				     .values = values,
 				     .count = count,
 				     .caller = caller};
@@ -283,7 +284,7 @@ static int put_at(struct weft_event_type *type, uint64_t begin_ns, uint64_t end_
 	struct weft_slot *slot = weft_thread_own_slot();
 
 	if (UNLIKELY(!event_is_recorded()) ||
-	    !passes(type, row_flags(row), slot, put.end - begin_ns, threshold_of(row, 0)))
+	    !passes(type, row_flags(row), slot, put.end - put.begin, threshold_of(row, 0)))
 		return 0;
 	return row_flags(row) & WEFT_EVENT_THROTTLED
 		       ? commit_throttled(slot, row, &put, clock_monotonic_ns())

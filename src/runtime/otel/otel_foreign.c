@@ -18,7 +18,6 @@
 #include "runtime/core/sys.h"
 
 #define TRIES 3
-#define SYMBOLS_MAX (1u << 20)
 
 /* ---- the mapping */
 
@@ -230,61 +229,8 @@ int weft_otel_foreign_keys(uint64_t mapping)
 
 struct object {
 	struct weft_object at;
-	const ElfW(Sym) * symbols;
-	const char *strings;
-	const uint32_t *hash, *gnu_hash;
+	struct weft_symbols symbols;
 };
-
-static int read_object(struct object *o, const struct dl_phdr_info *info)
-{
-	weft_object_read(&o->at, info);
-	o->symbols = weft_object_at(&o->at, DT_SYMTAB);
-	o->strings = weft_object_at(&o->at, DT_STRTAB);
-	o->hash = weft_object_at(&o->at, DT_HASH);
-	o->gnu_hash = weft_object_at(&o->at, DT_GNU_HASH);
-	return o->symbols && o->strings && (o->hash || o->gnu_hash);
-}
-
-static const ElfW(Sym) * symbol_is(const struct object *o, uint32_t n, const char *name)
-{
-	const ElfW(Sym) *s = &o->symbols[n];
-
-	return s->st_shndx != SHN_UNDEF && !strcmp(o->strings + s->st_name, name) ? s : NULL;
-}
-
-/* {buckets, first symbol, words of the Bloom filter, shift}, filter, buckets, chains */
-static const ElfW(Sym) * find_by_gnu_hash(const struct object *o, const char *name)
-{
-	const uint32_t *h = o->gnu_hash, *buckets = h + 4 + 2 * (size_t)h[2];
-	uint32_t hash = 5381, n;
-
-	for (const char *c = name; *c; c++)
-		hash = hash * 33 + (unsigned char)*c;
-	n = h[0] ? buckets[hash % h[0]] : 0;
-	if (n < h[1])
-		return NULL;
-	for (; n < SYMBOLS_MAX; n++) {
-		uint32_t entry = buckets[h[0] + n - h[1]];
-		const ElfW(Sym) *s = (entry | 1) == (hash | 1) ? symbol_is(o, n, name) : NULL;
-
-		if (s || (entry & 1))
-			return s;
-	}
-	return NULL;
-}
-
-static const ElfW(Sym) * find_symbol(const struct object *o, const char *name)
-{
-	if (o->gnu_hash)
-		return find_by_gnu_hash(o, name);
-	for (uint32_t n = 1; n < o->hash[1] && n < SYMBOLS_MAX; n++) {
-		const ElfW(Sym) *s = symbol_is(o, n, name);
-
-		if (s)
-			return s;
-	}
-	return NULL;
-}
 
 /* Is the variable of this object the one that readers find, that of this copy, or a guest's? */
 static int is_weft(const struct object *o, const struct dl_phdr_info *info, size_t size,
@@ -292,7 +238,8 @@ static int is_weft(const struct object *o, const struct dl_phdr_info *info, size
 {
 	uint64_t here = (uint64_t)(uintptr_t)&weft_otel_chosen;
 
-	if ((here >= o->at.low && here < o->at.high) || find_symbol(o, "weft_runtime_v1"))
+	if ((here >= o->at.low && here < o->at.high) ||
+	    weft_symbol_find(&o->symbols, "weft_runtime_v1"))
 		return 1;
 	return size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data) &&
 	       info->dlpi_tls_data &&
@@ -305,9 +252,10 @@ static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)
 	struct object o;
 
 	(void)arg;
-	if (!read_object(&o, info))
+	weft_object_read(&o.at, info);
+	if (!weft_object_symbols(&o.symbols, &o.at))
 		return 0;
-	s = find_symbol(&o, WEFT_OTEL_THREAD_SYMBOL);
+	s = weft_symbol_find(&o.symbols, WEFT_OTEL_THREAD_SYMBOL);
 	return s && ELF64_ST_TYPE(s->st_info) == STT_TLS && !is_weft(&o, info, size, s);
 }
 

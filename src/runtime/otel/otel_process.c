@@ -205,7 +205,7 @@ static void read_clock_offset(void)
 	struct timespec boot = {0};
 	uint64_t now = clock_monotonic_ns();
 
-	if (!clock_gettime(CLOCK_BOOTTIME, &boot))
+	if (!weft_time_read(CLOCK_BOOTTIME, &boot))
 		boot_ahead_ns = (int64_t)((uint64_t)boot.tv_sec * 1000000000u +
 					  (uint64_t)boot.tv_nsec - now);
 }

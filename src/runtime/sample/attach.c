@@ -76,6 +76,7 @@ static int attach_begin(void)
 
 	if (!attach_set_path())
 		weft_join_tables();
+	weft_time_follow(weft_rt.header);
 	weft_rt.has_collector = 1;
 	weft_rt_count(WEFT_COUNTER_ATTACHED, 1);
 	failed = weft_engine_start();

@@ -11,7 +11,9 @@
  * first: with a tick of ours pending, the kernel would drop a SIGPROF of the program's.
  *
  * The kernel's mask is also changed without our hooks (setcontext, sigsetmask, raw calls), so the
- * word is valid only as long as all signals are blocked that were blocked together with SIGPROF.
+ * word is valid only as long as all signals are blocked that were blocked together with SIGPROF. A
+ * closed thread that is opened so gives no samples until the collector, which reads masks in /proc,
+ * has it look (WEFT_ORDER_PRIME).
  *
  * A vfork child has its parent's words but a mask of its own: from its first change on the kernel's
  * mask is what counts there.
@@ -155,6 +157,18 @@ int weft_mask_is_closed(void)
 	return belief().is_closed != 0;
 }
 
+/* In a handler that interrupted the thread with @mask: has it been opened behind the hooks? While a
+ * hook is at it, the word does not say that SIGPROF is blocked. */
+void weft_mask_look(uint64_t mask)
+{
+	struct weft_belief b = belief();
+
+	if (!b.is_closed || !b.is_blocked || (mask & SIGPROF_BIT))
+		return;
+	believe(0, 0);
+	be_open();
+}
+
 void weft_mask_timer_made(void)
 {
 	struct weft_belief *mine = weft_belief_mine(0);
@@ -163,16 +177,23 @@ void weft_mask_timer_made(void)
 		weft_timer_pause();
 }
 
-/* In the new thread, before it has a timer. */
+/*
+ * In the new thread, before it has a timer. One whose creator was closed is open: it may be a
+ * runtime's (Go's), which has all blocked by libc while it creates a thread, and there opens the
+ * mask by a raw call. A SIGPROF of the program's that comes before that is held back, and closes
+ * it.
+ */
 void weft_mask_inherit(struct weft_mask_legacy legacy)
 {
-	struct weft_belief new = {.is_closed = legacy.is_closed != 0};
+	struct weft_belief new = {.is_blocked = 1};
 
 	if (!legacy.is_blocked && !legacy.is_closed)
 		return;
-	new.is_blocked = 1;
 	new.with = real_mask();
+	new.is_closed = legacy.is_closed &&load_acquire(&read_by_fd);
 	set_belief(new);
+	if (legacy.is_closed && !new.is_closed)
+		weft_mask_set_real(SIG_UNBLOCK);
 }
 
 struct weft_mask_legacy weft_mask_bequeath(void)
@@ -264,8 +285,10 @@ int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t interrupted = sys_mask_of(uc);
 
-	if (!belief_stands(interrupted))
+	if (!belief_stands(interrupted)) {
+		weft_mask_look(interrupted);
 		return 0;
+	}
 	if (hand_to_waiter(info))
 		return 1;
 	if (!weft_is_vfork_child()) {
@@ -287,7 +310,7 @@ int weft_mask_is_active(void)
 
 int weft_mask_has_sigprof(const sigset_t *set)
 {
-	return set && sigismember(set, SIGPROF) == 1;
+	return set && sys_set_has(set, SIGPROF);
 }
 
 static int belief_after(int how, int named, int before)
@@ -324,7 +347,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 			be_closed();
 		} else if (!closes) {
 			memcpy(&open, set, sizeof(open));
-			sigdelset(&open, SIGPROF);
+			sys_set_put(&open, SIGPROF, 0);
 			set = &open;
 		}
 	}
@@ -367,7 +390,7 @@ static int mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_
 	else
 		result = real(how, set, old);
 	if (!result && old && before)
-		sigaddset(old, SIGPROF);
+		sys_set_put(old, SIGPROF, 1);
 	return result;
 }
 
@@ -377,8 +400,8 @@ int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t 
 
 	if (!weft_mask_is_active())
 		return real(how, set, old);
-	blocks_clock = set && how != SIG_UNBLOCK && sigismember(set, SIGURG) == 1 &&
-		       !weft_is_vfork_child();
+	blocks_clock =
+		set && how != SIG_UNBLOCK && sys_set_has(set, SIGURG) && !weft_is_vfork_child();
 	if (blocks_clock)
 		weft_clock_before_mask();
 	result = mask_change(real, how, set, old);

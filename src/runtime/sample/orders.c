@@ -8,6 +8,7 @@
 #include "runtime/core/handling.h"
 #include "runtime/core/sys.h"
 #include "runtime/sample/clock.h"
+#include "runtime/sample/mask.h"
 
 static void prime_here(uint64_t mask)
 {
@@ -21,6 +22,7 @@ static void prime_here(uint64_t mask)
 		slot = weft_slot_claim(&birth);
 	if (slot)
 		weft_timer_arm(slot, mask);
+	weft_mask_look(mask);
 	weft_handling_end(marked);
 }
 

@@ -125,25 +125,40 @@ static int32_t own_timer(void)
 	return load_acquire(&slot->thread.timer_id);
 }
 
+/* own_timer() has found one. */
+static void tell_paused(int is)
+{
+	uint32_t *flags = &weft_slot_mine()->thread.flags;
+
+	if (is)
+		__atomic_fetch_or(flags, WEFT_SLOT_PAUSED, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(flags, ~(uint32_t)WEFT_SLOT_PAUSED, __ATOMIC_RELAXED);
+}
+
 void weft_timer_pause(void)
 {
 	struct itimerspec never = {{0, 0}, {0, 0}};
 	int32_t timer_id = own_timer();
 
-	if (timer_id >= 0)
+	if (timer_id >= 0) {
 		sys_call4(SYS_timer_settime, timer_id, 0, &never, NULL);
-	else if (weft_rt_is_unbegun_child())
+		tell_paused(1);
+	} else if (weft_rt_is_unbegun_child()) {
 		weft_timer_disarm_process();
+	}
 }
 
 void weft_timer_resume(void)
 {
 	int32_t timer_id = own_timer();
 
-	if (timer_id >= 0)
+	if (timer_id >= 0) {
 		timer_start(timer_id);
-	else if (weft_rt_is_unbegun_child() && process_timer < 0)
+		tell_paused(0);
+	} else if (weft_rt_is_unbegun_child() && process_timer < 0) {
 		weft_rt.on_fork();
+	}
 }
 
 void weft_timer_disarm(struct weft_slot *slot)

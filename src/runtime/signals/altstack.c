@@ -107,11 +107,11 @@ static int altstack_add(int signo, struct sigaction *action, int unused)
 	(void)unused;
 	for (int which = 0; which < WEFT_KEPT_COUNT; which++) {
 		int ours = weft_disposition_signal((enum weft_kept)which);
-		int adds = ours && has_handler(action) && sigismember(&action->sa_mask, ours) != 1;
+		int adds = ours && has_handler(action) && !sys_set_has(&action->sa_mask, ours);
 
 		if (!adds)
 			continue;
-		sigaddset(&action->sa_mask, ours);
+		sys_set_put(&action->sa_mask, ours, 1);
 		set_masked(which, signo, 1);
 		changes = 1;
 	}
@@ -125,7 +125,7 @@ static int altstack_take_away(int signo, struct sigaction *action, int which)
 
 	set_masked(which, signo, 0);
 	if (has)
-		sigdelset(&action->sa_mask, ours);
+		sys_set_put(&action->sa_mask, ours, 0);
 	return has;
 }
 
@@ -166,7 +166,8 @@ static void altstack_show(struct sigaction *action, const int was[WEFT_KEPT_COUN
 {
 	for (int which = 0; which < WEFT_KEPT_COUNT; which++)
 		if (was[which] && weft_disposition_signal((enum weft_kept)which))
-			sigdelset(&action->sa_mask, weft_disposition_signal((enum weft_kept)which));
+			sys_set_put(&action->sa_mask,
+				    weft_disposition_signal((enum weft_kept)which), 0);
 }
 
 int weft_altstack_set_action(int signo, const struct sigaction *action, struct sigaction *old)

@@ -128,8 +128,8 @@ static void normalise(const struct kept *k, struct sigaction *action)
 {
 	action->sa_flags |= k->installed.sa_flags & ~(SA_SIGINFO | SA_RESTART | SA_ONSTACK);
 	action->sa_restorer = k->installed.sa_restorer;
-	sigdelset(&action->sa_mask, SIGKILL);
-	sigdelset(&action->sa_mask, SIGSTOP);
+	sys_set_put(&action->sa_mask, SIGKILL, 0);
+	sys_set_put(&action->sa_mask, SIGSTOP, 0);
 }
 
 static int is_discarded(int signo, const struct sigaction *action)

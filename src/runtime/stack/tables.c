@@ -38,12 +38,10 @@ static uint64_t step_up(uint64_t bytes)
 /* With the session at most an eighth of RLIMIT_AS: then only the first tables can be used. */
 static uint64_t stack_tables_bytes_allowed(uint64_t bytes)
 {
-	struct rlimit limit;
-	uint64_t room;
+	uint64_t limit = sys_limit(RLIMIT_AS), room = limit / 8;
 
-	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+	if (limit == UINT64_MAX)
 		return bytes;
-	room = limit.rlim_cur / 8;
 	room = room > weft_rt.total_bytes ? room - weft_rt.total_bytes : 0;
 	return (bytes < room ? bytes : room) & ~(PAGE - 1);
 }

@@ -71,6 +71,7 @@ const char weft_rt_begins = 1;
 __attribute__((constructor(101))) static void init_weft_begin(void)
 {
 	weft_own_begin();
+	weft_time_open();
 	weft_parts_begin();
 	weft_real_resolve();
 	if (weft_copies_find_master()) { /* another copy has begun already, and does everything */

@@ -35,6 +35,7 @@ const char weft_rt_begins = 1;
 
 __attribute__((constructor(101))) static void init_static_weft_begin(void)
 {
+	weft_time_open();
 	weft_parts_begin();
 	if (weft_copies_find_master())
 		return;
