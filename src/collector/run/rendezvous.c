@@ -18,20 +18,22 @@
 
 #define OLD_SECONDS 60
 #define LETTERS 6
+#define EARLY_NAME "new"
 
 /* ---- what killed collectors have left */
 
 static int is_old(const struct stat *st)
 {
-	return st->st_uid == geteuid() && st->st_mtim.tv_sec + OLD_SECONDS < time(NULL);
+	return st->st_mtim.tv_sec + OLD_SECONDS < time(NULL);
 }
 
-/* "123.sock" of a process that is gone, or "socket", at which a program's own collector listens. */
+/* "123.sock" of a process that is gone, or "socket", at which a program's own collector listens,
+ * and what it is called until it does. */
 static int is_our_name(const char *name)
 {
 	size_t digits = strspn(name, "0123456789");
 
-	if (!strcmp(name, "socket"))
+	if (!strcmp(name, "socket") || !strcmp(name, EARLY_NAME))
 		return 1;
 	return digits && !strcmp(name + digits, ".sock") && kill((pid_t)atoi(name), 0) &&
 	       errno == ESRCH;
@@ -63,13 +65,19 @@ static int nobody_listens(const char *path)
 	return refused;
 }
 
-static int is_dead_socket(const char *directory, const char *name, char *path, size_t room)
+/* Whose sockets are taken: ours, or, where only we can have made one, also what root has given to a
+ * guest (rendezvous_open_for()). */
+enum whose { WHOSE_OURS, WHOSE_GIVEN };
+
+static int is_dead_socket(const char *directory, const char *name, enum whose whose, char *path,
+			  size_t room)
 {
 	int n = snprintf(path, room, "%s/%s", directory, name);
 	struct stat st;
 
 	return n > 0 && (size_t)n < room && is_our_name(name) && !lstat(path, &st) &&
-	       S_ISSOCK(st.st_mode) && is_old(&st) && nobody_listens(path);
+	       S_ISSOCK(st.st_mode) && (whose == WHOSE_GIVEN || st.st_uid == geteuid()) &&
+	       is_old(&st) && nobody_listens(path);
 }
 
 static int is_dots(const char *name)
@@ -90,7 +98,7 @@ static size_t look_through(const char *directory, int removes)
 	while ((entry = readdir(dir))) {
 		if (is_dots(entry->d_name))
 			continue;
-		if (!is_dead_socket(directory, entry->d_name, path, sizeof(path)))
+		if (!is_dead_socket(directory, entry->d_name, WHOSE_GIVEN, path, sizeof(path)))
 			others++;
 		else if (removes)
 			unlink(path);
@@ -115,8 +123,10 @@ static void remove_directory(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || (st.st_mode & 07777) != 0700 ||
-	    !is_old(&st) || look_through(path, 0))
+	/* root's can be passed by all, who may give up its privileges: let_all_in() */
+	if (lstat(path, &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+	    ((st.st_mode & 07777) != 0700 && (st.st_mode & 07777) != 0711) || !is_old(&st) ||
+	    look_through(path, 0))
 		return;
 	look_through(path, 1);
 	rmdir(path); /* fails when something has come meanwhile */
@@ -143,8 +153,8 @@ static void stale_remove(const char *directory, const char *prefix)
 			continue;
 		if (is_made_for_one(entry->d_name, prefix))
 			remove_directory(path);
-		else if (strcmp(entry->d_name, "socket") != 0 &&
-			 is_dead_socket(directory, entry->d_name, path, sizeof(path)))
+		else if (isdigit((unsigned char)entry->d_name[0]) &&
+			 is_dead_socket(directory, entry->d_name, WHOSE_OURS, path, sizeof(path)))
 			unlink(path);
 	}
 	closedir(dir);
@@ -229,7 +239,7 @@ static int listen_in_tmp(struct rendezvous *r)
 static int listen_and_show(const char *directory, const char *path)
 {
 	char early[RENDEZVOUS_PATH_MAX];
-	int n = snprintf(early, sizeof(early), "%s/new", directory), fd, rc;
+	int n = snprintf(early, sizeof(early), "%s/%s", directory, EARLY_NAME), fd, rc;
 
 	if (n < 0 || (size_t)n >= sizeof(early))
 		return -ENAMETOOLONG;
