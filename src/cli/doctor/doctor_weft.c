@@ -156,6 +156,7 @@ const struct probe doctor_weft[] = {
 	{"hooks", "hooks", NULL, 1, doctor_hooks},
 	{"priming", "priming", "signal number", 0, doctor_priming},
 	{"waits", "waits", NULL, 0, doctor_waits},
+	{"launch", "WEFT_RECORD", NULL, 0, doctor_launch},
 	{"formats", "context formats", NULL, 0, doctor_formats},
 	{"libc", "C library", NULL, 0, probe_libc},
 	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},
