@@ -16,7 +16,7 @@
  *   dictionary.c       strings and log records
  *   output.c           a file that appears when whole
  *   quantity.c         numbers with units, read and shown
- *   cache_place.c      where caches lie
+ *   cache_place.c      where caches lie, and whether they are ours
  *   session_layout.c   the session: laid out, validated
  *   context_snapshot.h a context, read consistently
  *   ring_consumer.h    the reader's end of a ring

@@ -3,6 +3,7 @@
  * weft check: judges ELF files by what readers outside need of them, and shows each finding with
  * what mends it, for people or as one JSON object. The judge is src/reader/check/elf_check.c.
  */
+#include "base/text/visible.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
 #include "reader/check/elf_check.h"
@@ -145,7 +146,8 @@ static void print_verdict_line(const struct elf_check *c)
 
 static void cmd_check_print_people(const char *path, const struct elf_check *c)
 {
-	printf("%s: %s, %s\n", path, kinds[c->facts.kind].words, machine_word(c));
+	visible_print(stdout, path, strlen(path));
+	printf(": %s, %s\n", kinds[c->facts.kind].words, machine_word(c));
 	for (int i = 0; i < CHECK_ABIS; i++) {
 		const struct check_verdict *v = &c->verdicts[i];
 

@@ -2,8 +2,9 @@
 /*
  * weft collect: the collector that LD_PRELOAD=libweft.so WEFT_RECORD=FILE starts by itself.
  * Not for people. It has no terminal and no parent that waits for it; it ignores what would
- * end it before its program has ended, and prints nothing but why it could not begin: the
- * program's stderr, which it has until then, must not be held open.
+ * end it before its program has ended, and prints nothing but why it could not begin, or one line
+ * at the end of what went wrong: the program's stderr must not be held open in between. With
+ * WEFT_QUIET set it prints nothing there.
  */
 #include "cli/frame/cli.h"
 #include "cli/frame/engines.h"
@@ -98,22 +99,30 @@ static void tell_missed(int fd, const char *output, uint32_t count, int rc)
 	char what[64];
 
 	snprintf(what, sizeof(what), "%u processes could not be recorded", count);
-	if (count)
-		tell_late(fd, output, what, rc);
+	tell_late(fd, output, what, rc);
+}
+
+static int is_quiet(void)
+{
+	const char *quiet = secure_getenv("WEFT_QUIET");
+
+	return quiet && *quiet;
 }
 
 static void cmd_collect_finish(struct collector *c, pid_t root, const char *output,
 			       const struct stat *told)
 {
-	int fd = stderr_of(root, told), rc;
+	int fd = is_quiet() ? -1 : stderr_of(root, told), rc;
 	struct collector_result result;
 
 	collector_root_ended(c, -1);
 	rc = collector_complete(c, &result);
 	if (rc)
 		tell_late(fd, output, output, rc);
-	tell_missed(fd, output, result.refused, result.refused_error);
-	tell_missed(fd, output, result.gone, -ESRCH);
+	else if (result.refused)
+		tell_missed(fd, output, result.refused, result.refused_error);
+	else if (result.gone)
+		tell_missed(fd, output, result.gone, -ESRCH);
 	if (fd >= 0)
 		close(fd);
 	collector_let_go(c);
@@ -141,6 +150,8 @@ static int run(const struct cli_args *args)
 	const char *what;
 	int rc;
 
+	if (is_quiet())
+		let_go_of_stderr();
 	if (!o.path || !o.socket || !root)
 		return cli_usage("--socket, --output and --root are needed");
 	rc = engines_read(args, &o);

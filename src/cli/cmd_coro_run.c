@@ -151,10 +151,9 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	if (r->rc)
 		status = cli_error("%s: %s", trace.sink.path, r->why ? r->why : strerror(-r->rc));
 	if (r->maps_rc && !r->rc)
-		fprintf(stderr, "weft coro run: %s: %s; places will have numbers for names\n",
-			o->maps_path,
-			r->maps_rc == -EEXIST ? "exists already, and is left as it is"
-					      : strerror(-r->maps_rc));
+		cli_tell("%s: %s; places will have numbers for names", o->maps_path,
+			 r->maps_rc == -EEXIST ? "exists already, and is left as it is"
+					       : strerror(-r->maps_rc));
 	return status;
 }
 

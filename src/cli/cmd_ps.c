@@ -4,6 +4,7 @@
  * at every process by /proc (carrier.h) and changes nothing in any.
  */
 #include "base/array.h"
+#include "base/text/visible.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/term.h"
 #include "collector/process/carrier.h"
@@ -144,11 +145,14 @@ static void cmd_ps_print_people(const struct rows *rows)
 	       "THREADS", "VERSION", "BY", "COMMAND", term_colour(stdout, TERM_PLAIN));
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct row *r = &rows->row[i];
+		const char *command = r->command ? r->command : "?";
 
 		state_text(r, state, sizeof(state));
 		version_text(r, version, sizeof(version));
-		printf("%7d %-20s %7ld %-8s %-9s %s\n", (int)r->carrier.pid, state, r->threads,
-		       version, carrier_way_text(r->carrier.way), r->command ? r->command : "?");
+		printf("%7d %-20s %7ld %-8s %-9s ", (int)r->carrier.pid, state, r->threads, version,
+		       carrier_way_text(r->carrier.way));
+		visible_print(stdout, command, strlen(command));
+		putchar('\n');
 	}
 	if (rows->hidden)
 		fprintf(stderr,

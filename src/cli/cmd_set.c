@@ -4,6 +4,7 @@
  * over the socket through which processes join it (weft/abi/rendezvous.h); the session of the
  * process has the path.
  */
+#include "base/text/visible.h"
 #include "cli/frame/cli.h"
 #include "collector/process/carrier.h"
 #include "report/show/json_value.h"
@@ -165,7 +166,13 @@ static int cmd_set_tell(const struct cli_args *args, pid_t pid, const struct rep
 				 reply->text[0] ? reply->text : strerror(-reply->head.status));
 	if (cli_flag(args, "json"))
 		return tell_json(pid, reply);
-	fputs(reply->text, stdout);
+	for (const char *at = reply->text; *at; at += *at == '\n') {
+		size_t bytes = strcspn(at, "\n");
+
+		visible_print(stdout, at, bytes);
+		putchar('\n');
+		at += bytes;
+	}
 	if (reply->head.status == 0)
 		puts("no event type known by now has changed");
 	return CLI_DONE;

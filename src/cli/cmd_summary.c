@@ -18,8 +18,8 @@ static size_t widest_name(const struct jfr_summary *s)
 	size_t width = strlen("Event Type");
 
 	for (size_t i = 0; i < s->count; i++)
-		if (strlen(s->rows[i].name) > width)
-			width = strlen(s->rows[i].name);
+		if (layout_columns(s->rows[i].name) > width)
+			width = layout_columns(s->rows[i].name);
 	return width;
 }
 
@@ -100,8 +100,11 @@ static int summarize(const struct cli_args *args, const char *path)
 			cmd_summary_print_json(path, &s, rc ? weft_jfr_error(r) : NULL));
 	} else if (s.chunks || s.count) {
 		errno = 0;
-		if (cli_operand_count(args) > 1)
-			printf("\n%s\n", path);
+		if (cli_operand_count(args) > 1) {
+			putchar('\n');
+			layout_name(stdout, path, 0);
+			putchar('\n');
+		}
 		cmd_summary_print_text(&s);
 		status = cli_flushed();
 	}

@@ -7,8 +7,10 @@
 #include "cli/commands.h"
 #include "cli/coro/coro_tracer.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/leave.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +27,8 @@ static int run_verb(const struct cli_command *command, int argc, char **argv)
 	}
 	if (status)
 		return status;
+	if (command->flags & CLI_COMMAND_TAIL) /* CMD runs, whoever reads what we have to say */
+		leave_not_by(SIGPIPE);
 	status = command->run(args);
 	cli_args_free(args);
 	return status;
@@ -65,6 +69,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_commands = weft_commands;
+	leave_not_by(SIGXFSZ);
 	status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv)
 					      : run_command(argc, argv);
 

@@ -16,7 +16,7 @@ static void text_java_put_special(struct sink *s, const unsigned char *from, siz
 {
 	char text[16];
 
-	if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+	if (utf8_commands(c))
 		sink_put(s, text, (size_t)snprintf(text, sizeof(text), "\\u%04x", c));
 	else if (c == UTF8_REPLACEMENT)
 		sink_put(s, "\xEF\xBF\xBD", 3);

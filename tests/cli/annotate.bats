@@ -188,7 +188,7 @@ lines() { jq -r '.sources[] | .file as $f | .lines[] |
 	printf '1\n2\n3\n4\n5\n6\n\033[31mseven\n' >'x/gen (v2);100%.c'
 	weft annotate made lines.jfr -s x
 	expect_status 0
-	expect_in "$out" '        7  ?[31mseven'
+	expect_in "$out" '        7  \x1b[31mseven'
 }
 
 @test "what is no text is no source" {

@@ -567,13 +567,13 @@ expect_rows() {
 @test "keys of labels reach the terminal without control characters, and not cut" {
 	recording odd_labels
 	weft report odd_labels.jfr --by label:nobody
-	expect_in "$err" "there are: key ?[31m?0 0"
+	expect_in "$err" 'there are: key \x1b[31m\x0a0 0'
 	grep -q ', \.\.\.$' stderr
 	expect_not grep -q $'\x1b' stderr
 	weft report odd_labels.jfr --by $'label:no\x1b[31m'
-	expect_in "$err" "no label 'no?[31m'"
+	expect_in "$err" "no label 'no\\x1b[31m'"
 	weft report odd_labels.jfr
-	expect_in "$out" "key ?[31m?39 0"
+	expect_in "$out" 'key \x1b[31m\x0a39 0'
 	expect_not grep -q $'\x1b' stdout
 	key=$(printf 'key \x1b[31m\n0 %042d' 0)
 	weft report odd_labels.jfr --by "label:$key" --json

@@ -57,14 +57,19 @@ if unshare -r -m true 2>"$out/errors"; then
 fi
 
 # A collector that was killed leaves its socket; the next weft removes it, and nothing else.
-mkdir "$out/meet/AbCdEf" "$out/meet/others" "$out/meet/GhIjKl"
+# Root's can be passed by all users, and its socket may have been given to one.
+mkdir "$out/meet/AbCdEf" "$out/meet/others" "$out/meet/GhIjKl" "$out/meet/RootAA" "$out/meet/RootBB"
 chmod 700 "$out/meet/AbCdEf" "$out/meet/GhIjKl"
-python3 - "$out/meet/AbCdEf/socket" "$out/meet/4194300.sock" "$out/meet/others/socket" "$out/meet/GhIjKl/socket" <<-'END'
+chmod 711 "$out/meet/RootAA" "$out/meet/RootBB"
+python3 - "$out/meet/AbCdEf/socket" "$out/meet/4194300.sock" "$out/meet/others/socket" "$out/meet/GhIjKl/socket" \
+	"$out/meet/RootAA/4194301.sock" "$out/meet/RootBB/new" <<-'END'
 	import socket, sys
 	for path in sys.argv[1:]:
 	    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(path)
 END
 touch "$out/meet/GhIjKl/notes"
+chmod 666 "$out/meet/RootAA/4194301.sock"
+[ "$(id -u)" != 0 ] || chown 61234 "$out/meet/RootAA/4194301.sock"
 find "$out/meet" -exec touch -h -d '1 hour ago' {} +
 mkdir -m 700 "$out/meet/MnOpQr"
 "$WEFT" record -o "$out/i.jfr" -- true 2>"$out/errors"

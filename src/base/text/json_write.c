@@ -253,15 +253,30 @@ static int json_write_is_utf8(const char *text)
 	return 1;
 }
 
-static void json_write_text_byte(struct sink *s, unsigned char c, int is_utf8)
+/* A character of a text that is UTF-8, from *at, which moves on. */
+static void json_write_text_point(struct sink *s, const char **at, const char *end)
+{
+	const unsigned char *next = (const unsigned char *)*at;
+	uint32_t c = utf8_next(&next, (const unsigned char *)end);
+
+	if (utf8_commands(c))
+		json_write_unit(s, c);
+	else
+		sink_put(s, *at, (size_t)((const char *)next - *at));
+	*at = (const char *)next;
+}
+
+static void json_write_text_byte(struct sink *s, unsigned char c)
 {
 	if (c < 0x20 && !strchr("\b\t\n\f\r", c)) {
 		sink_put(s, c < 0x10 ? "\\u000" : "\\u001", 5);
 		sink_char(s, "0123456789ABCDEF"[c & 15]);
 	} else if (c < 0x20 || c == '"' || c == '\\') {
 		json_write_character(s, c);
-	} else if (c < 0x80 || is_utf8) {
+	} else if (c < 0x7F) {
 		sink_char(s, (char)c);
+	} else if (utf8_commands(c)) {
+		json_write_unit(s, c);
 	} else {
 		sink_char(s, (char)(0xC0 | c >> 6));
 		sink_char(s, (char)(0x80 | (c & 0x3F)));
@@ -271,6 +286,7 @@ static void json_write_text_byte(struct sink *s, unsigned char c, int is_utf8)
 void json_write_text(struct json_writer *w, const char *key, const char *text)
 {
 	int is_utf8 = text && json_write_is_utf8(text);
+	const char *end = text ? text + strlen(text) : NULL;
 
 	if (!text) {
 		json_write_null(w, key);
@@ -278,7 +294,10 @@ void json_write_text(struct json_writer *w, const char *key, const char *text)
 	}
 	json_write_place(w, key);
 	sink_char(w->s, '"');
-	for (; *text; text++)
-		json_write_text_byte(w->s, (unsigned char)*text, is_utf8);
+	while (text < end)
+		if (is_utf8 && (unsigned char)*text >= 0x7F)
+			json_write_text_point(w->s, &text, end);
+		else
+			json_write_text_byte(w->s, (unsigned char)*text++);
 	sink_char(w->s, '"');
 }

@@ -63,14 +63,22 @@ static inline char *utf8_put(char *to, uint32_t c)
 	return to;
 }
 
-/* The bytes of the character at @at, up to @end (@at < @end); 0: it is none, or a control one. */
+/* Would a terminal do with @c more than show it: control characters, those that turn the direction
+ * of what follows (bidi controls), other ends of lines? */
+static inline int utf8_commands(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+	       (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+/* The bytes of the character at @at, up to @end (@at < @end); 0: it is none, or utf8_commands(). */
 static inline size_t utf8_visible(const unsigned char *at, const unsigned char *end)
 {
 	const unsigned char *next = at;
 	uint32_t c = utf8_next(&next, end);
 	size_t bytes = (size_t)(next - at);
 
-	if (c < 0x20 || (c >= 0x7F && c < 0xA0))
+	if (utf8_commands(c))
 		return 0;
 	return c == UTF8_REPLACEMENT && (at[0] != 0xEF || bytes != 3) ? 0 : bytes;
 }

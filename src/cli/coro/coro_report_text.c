@@ -104,9 +104,10 @@ static void coro_report_text_print_head(const struct coro_report *r,
 {
 	char time[LAYOUT_NUMBER];
 
-	fprintf(out, "%s%s%s: %s, %llu coroutines, %s\n", term_colour(out, TERM_BOLD), show->path,
-		term_colour(out, TERM_PLAIN), show->kind, number(r->coroutines),
-		layout_time(time, r->last_ns - r->first_ns));
+	fputs(term_colour(out, TERM_BOLD), out);
+	layout_name(out, show->path, 0);
+	fprintf(out, "%s: %s, %llu coroutines, %s\n", term_colour(out, TERM_PLAIN), show->kind,
+		number(r->coroutines), layout_time(time, r->last_ns - r->first_ns));
 	fprintf(out, "%-14s%llu running, %llu suspended", "now", number(r->running),
 		number(r->suspended));
 	if (r->is_file)
@@ -237,6 +238,16 @@ static void print_suspects(const struct coro_report_show *show, const struct cor
 			term_colour(out, TERM_PLAIN));
 }
 
+/* What an address is called, behind @before. */
+static void coro_report_text_put_place(const struct coro_report_show *show, const char *before,
+				       uint32_t pid, uint64_t address, FILE *out)
+{
+	char name[CORO_NAME_BYTES];
+
+	fputs(before, out);
+	layout_name(out, coro_names_text(show->names, pid, address, name), 0);
+}
+
 /* Behind a word of so many columns. */
 static void print_who(int columns, const char *word, const struct coro_suspect *s, FILE *out)
 {
@@ -260,13 +271,11 @@ static void print_context(const struct coro_report_show *show, const struct coro
 static void print_origin(const struct coro_report_show *show, const struct coro_suspect *s,
 			 FILE *out)
 {
-	char name[CORO_NAME_BYTES];
-
 	if (!s->site && !s->parent_id)
 		return;
 	fprintf(out, "%14screated", "");
 	if (s->site)
-		fprintf(out, " at %s", coro_names_text(show->names, s->pid, s->site, name));
+		coro_report_text_put_place(show, " at ", s->pid, s->site, out);
 	if (s->parent_id)
 		fprintf(out, " by coroutine %llu", number(s->parent_id));
 	fputc('\n', out);
@@ -290,12 +299,13 @@ static void print_history(const struct coro_suspect *s, FILE *out)
 static void print_stuck_one(const struct coro_report_show *show, const struct coro_suspect *s,
 			    FILE *out)
 {
-	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
+	char time[LAYOUT_NUMBER];
 
 	fputs("  ", out);
 	print_who(10, s->reason_count ? coro_confidence_text[s->confidence] : "", s, out);
-	fprintf(out, ": for %s at %s\n", layout_time(time, s->for_ns),
-		coro_names_text(show->names, s->pid, s->addr, name));
+	fprintf(out, ": for %s", layout_time(time, s->for_ns));
+	coro_report_text_put_place(show, " at ", s->pid, s->addr, out);
+	fputc('\n', out);
 	print_history(s, out);
 	print_origin(show, s, out);
 	print_context(show, s, out);
@@ -325,25 +335,26 @@ static void print_stuck(const struct coro_report *r, const struct coro_report_sh
 static void print_never_one(const struct coro_report_show *show, const struct coro_suspect *s,
 			    FILE *out)
 {
-	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
+	char time[LAYOUT_NUMBER];
 
 	print_who(14, "", s, out);
 	fprintf(out, ": for %s", layout_time(time, s->for_ns));
 	if (s->addr || s->site)
-		fprintf(out, ", %s %s", s->addr ? "at" : "created at",
-			coro_names_text(show->names, s->pid, s->addr ? s->addr : s->site, name));
+		coro_report_text_put_place(show, s->addr ? ", at " : ", created at ", s->pid,
+					   s->addr ? s->addr : s->site, out);
 	fputc('\n', out);
 }
 
 static void print_long_run(const struct coro_report_show *show, const struct coro_suspect *s,
 			   FILE *out)
 {
-	char time[LAYOUT_NUMBER], name[CORO_NAME_BYTES];
+	char time[LAYOUT_NUMBER];
 
 	print_who(14, "", s, out);
-	fprintf(out, ": %s on thread %llu, %s %s\n", layout_time(time, s->for_ns), number(s->tid),
-		s->is_open ? "still running, since" : "until",
-		coro_names_text(show->names, s->pid, s->addr, name));
+	fprintf(out, ": %s on thread %llu", layout_time(time, s->for_ns), number(s->tid));
+	coro_report_text_put_place(show, s->is_open ? ", still running, since " : ", until ",
+				   s->pid, s->addr, out);
+	fputc('\n', out);
 }
 
 static void print_moves(const struct coro_report_show *show, const struct coro_suspect *s,

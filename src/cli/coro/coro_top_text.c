@@ -83,7 +83,7 @@ const char *top_line(struct top *t, const struct top_row *row, char line[TOP_LIN
 		 (unsigned long long)row->probe_id, row->tid,
 		 (unsigned long long)top_per_second(t, row->switches),
 		 t->period_ns ? 100.0 * (double)row->run_ns / (double)t->period_ns : 0.0, lints,
-		 where_of(t, row, where), *context ? "  " : "");
+		 layout_clean(clean, where_of(t, row, where)), *context ? "  " : "");
 	n = strlen(line);
 	snprintf(line + n, TOP_LINE - n, "%s", layout_clean(clean, context));
 	return line;

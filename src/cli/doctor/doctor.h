@@ -13,6 +13,7 @@
  *   doctor_hooks.c      the preload
  *   doctor_formats.c    formats of contexts
  *   doctor_waits.c      libweft-waits.so
+ *   doctor_launch.c     WEFT_RECORD
  */
 #ifndef WEFT_CLI_DOCTOR_H
 #define WEFT_CLI_DOCTOR_H
@@ -55,6 +56,7 @@ void doctor_hooks(struct finding *out);
 void doctor_priming(struct finding *out);
 void doctor_formats(struct finding *out);
 void doctor_waits(struct finding *out);
+void doctor_launch(struct finding *out);
 
 /* Fill a finding: finding_set() its value, finding_choose() its choice. */
 void finding_set(struct finding *out, enum finding_state state, const char *format, ...)
@@ -81,8 +83,8 @@ struct weft_session_header;
 void doctor_list_formats(const struct weft_session_header *header);
 void doctor_list_waits(void);
 /* Run that child, under libweft.so or under @libraries: its output, and its exit status or -errno.
- */
+ * With @file it is one that records itself there instead (WEFT_RECORD). */
 int doctor_run_preloaded(char *text, size_t room);
-int doctor_run_under(const char *libraries, char *text, size_t room);
+int doctor_run_under(const char *libraries, const char *file, char *text, size_t room);
 
 #endif

@@ -182,22 +182,26 @@ static int preload(const char *library)
 	return bytes < (int)sizeof(all) ? setenv("LD_PRELOAD", all, 1) : -1;
 }
 
-static void become_preloaded(const char *self, const char *library, int output)
+/* @file: what it is to record itself into; NULL: it lists its hooks. */
+static void become_preloaded(const char *self, const char *library, const char *file, int output)
 {
-	char *const argv[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "doctor",
-			      (char *)(uintptr_t) "--list-hooks", NULL};
+	char *const hooks[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "doctor",
+			       (char *)(uintptr_t) "--list-hooks", NULL};
+	char *const version[] = {(char *)(uintptr_t) "weft", (char *)(uintptr_t) "version", NULL};
 
 	/* weft doctor may itself be recorded: the child stays out of that recording */
 	unsetenv("WEFT_SOCKET");
 	unsetenv("WEFT_RECORD");
-	if (preload(library) || dup2(output, STDOUT_FILENO) < 0)
+	unsetenv("WEFT_QUIET");
+	if ((file && setenv("WEFT_RECORD", file, 1)) || preload(library) ||
+	    dup2(output, STDOUT_FILENO) < 0)
 		_exit(126);
 	dup2(output, STDERR_FILENO);
-	execv(self, argv);
+	execv(self, file ? version : hooks);
 	_exit(127);
 }
 
-int doctor_run_under(const char *libraries, char *text, size_t room)
+int doctor_run_under(const char *libraries, const char *file, char *text, size_t room)
 {
 	char self[PATH_MAX];
 	int ends[2], status, err = locate_self(self, sizeof(self));
@@ -212,7 +216,7 @@ int doctor_run_under(const char *libraries, char *text, size_t room)
 	fflush(stdout);
 	child = fork();
 	if (child == 0)
-		become_preloaded(self, libraries, ends[1]);
+		become_preloaded(self, libraries, file, ends[1]);
 	close(ends[1]);
 	while (child > 0 && used + 1 < room &&
 	       (n = TEMP_FAILURE_RETRY(read(ends[0], text + used, room - used - 1))) > 0)
@@ -230,7 +234,7 @@ int doctor_run_preloaded(char *text, size_t room)
 
 	if (locate_preload(library, sizeof(library)))
 		return -ENOENT;
-	return doctor_run_under(library, text, room);
+	return doctor_run_under(library, NULL, text, room);
 }
 
 static void judge_hooks(struct finding *out, const char *text)

@@ -92,7 +92,7 @@ void doctor_waits(struct finding *out)
 		finding_refused(out, FINDING_MISSING, "libweft-waits.so", -err);
 		return;
 	}
-	status = doctor_run_under(libraries, text, sizeof(text));
+	status = doctor_run_under(libraries, NULL, text, sizeof(text));
 	if (status)
 		finding_set(out, FINDING_MISSING, "a program cannot be run under it");
 	else

@@ -62,7 +62,7 @@ static void existing_part(char *path)
 }
 
 /* Opens the cache as a recording does, but does not make one. */
-static void tell_cache(struct finding *out, const char *path)
+static void tell_cache(struct finding *out, const char *path, int is_there)
 {
 	struct table_cache cache;
 	struct table_cache_size size;
@@ -70,7 +70,13 @@ static void tell_cache(struct finding *out, const char *path)
 
 	if (err && err != -ENOENT) {
 		finding_set(out, FINDING_LIMITED, "%s: not used: %s", path,
-			    err == -EPERM ? "it is not ours alone" : strerror(-err));
+			    err == -EPERM || err == -ELOOP
+				    ? "others can exchange it, or a directory on its way"
+				    : strerror(-err));
+		return;
+	}
+	if (!is_there) {
+		finding_set(out, FINDING_OK, "%s (can be made)", path);
 		return;
 	}
 	size = table_cache_size(&cache);
@@ -98,10 +104,8 @@ static void probe_cache(struct finding *out)
 		finding_set(out, FINDING_LIMITED, "%s: %s", existing, strerror(errno));
 	else if (!S_ISDIR(st.st_mode))
 		finding_set(out, FINDING_LIMITED, "%s: %s", existing, strerror(ENOTDIR));
-	else if (strcmp(path, existing))
-		finding_set(out, FINDING_OK, "%s (can be made)", path);
 	else
-		tell_cache(out, path);
+		tell_cache(out, path, !strcmp(path, existing));
 }
 
 /* ---- unwind tables */
@@ -152,6 +156,7 @@ const struct probe doctor_weft[] = {
 	{"hooks", "hooks", NULL, 1, doctor_hooks},
 	{"priming", "priming", "signal number", 0, doctor_priming},
 	{"waits", "waits", NULL, 0, doctor_waits},
+	{"launch", "WEFT_RECORD", NULL, 0, doctor_launch},
 	{"formats", "context formats", NULL, 0, doctor_formats},
 	{"libc", "C library", NULL, 0, probe_libc},
 	{"rendezvous", "rendezvous", NULL, 1, doctor_rendezvous},

@@ -95,6 +95,7 @@ const char *cli_operand(const struct cli_args *args, int index); /* or NULL */
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_tell(const char *format, ...) __attribute__((format(printf, 1, 2))); /* no failure */
 /* After a write to standard output: CLI_DONE, or the message for @rc, which is -errno. */
 int cli_written(int rc);
 /* Flushes it first. errno is 0 before the first write, so that it tells what went wrong. */

@@ -33,6 +33,20 @@ void leave_no_half_files(void)
 	leave_by(leave_on_signal);
 }
 
+static void leave_do_nothing(int signo)
+{
+	(void)signo;
+}
+
+void leave_not_by(int signo)
+{
+	struct sigaction action = {.sa_handler = leave_do_nothing, .sa_flags = SA_RESTART}, before;
+
+	sigaction(signo, NULL, &before);
+	if (before.sa_handler == SIG_DFL)
+		sigaction(signo, &action, NULL);
+}
+
 int is_standard_output(const char *path)
 {
 	return !path || strcmp(path, "-") == 0;

@@ -11,6 +11,10 @@ void leave_no_half_files(void);
 /* @handler once at the first of those signals; the next has its default action. */
 void leave_by(void (*handler)(int signo));
 
+/* @signo does not end the process: the write that it was for fails, and that is told. A program
+ * that is run has its own action, for none keeps a handler through an exec. */
+void leave_not_by(int signo);
+
 /* Is an output's name that of standard output, "-" or NULL? What messages call it. */
 int is_standard_output(const char *path);
 const char *output_name(const char *path);

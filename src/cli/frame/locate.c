@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIBRARY "libweft.so"
@@ -106,44 +107,70 @@ static int is_preloadable(const char *path)
 }
 
 /* The link is renamed into its place, for others may start programs through it at the same time. */
-static int make_link(const char *from, const char *to)
+static int make_link(int directory, const char *from, const char *name)
 {
-	char fresh[PATH_MAX], old[PATH_MAX];
-	ssize_t length = readlink(to, old, sizeof(old));
-	int n = snprintf(fresh, sizeof(fresh), "%s.%d", to, (int)getpid());
+	char fresh[64];
+	int rc;
 
-	if (length == (ssize_t)strlen(from) && !memcmp(old, from, (size_t)length))
-		return 0;
-	if (n < 0 || (size_t)n >= sizeof(fresh))
-		return -ENAMETOOLONG;
-	unlink(fresh);
-	if (symlink(from, fresh))
+	snprintf(fresh, sizeof(fresh), ".link-%d", (int)getpid());
+	unlinkat(directory, fresh, 0);
+	if (symlinkat(from, directory, fresh))
 		return -errno;
-	if (!rename(fresh, to))
+	if (!renameat(directory, fresh, directory, name))
 		return 0;
-	n = -errno;
-	unlink(fresh);
-	return n;
+	rc = -errno;
+	unlinkat(directory, fresh, 0);
+	return rc;
+}
+
+/* Is @path, as the loader will find it, a link of ours to the very file @library? */
+static int is_our_link(const char *path, const char *library)
+{
+	struct stat link, target, wanted;
+
+	return !lstat(path, &link) && S_ISLNK(link.st_mode) && link.st_uid == geteuid() &&
+	       !stat(path, &target) && !stat(library, &wanted) && target.st_dev == wanted.st_dev &&
+	       target.st_ino == wanted.st_ino;
+}
+
+/* In the directory @fd, whose name @path has; there *path becomes the link's. @fd is closed. */
+static int link_in(int fd, const char *library, char *path, size_t bytes)
+{
+	char directory[PATH_MAX], name[64];
+	int n, rc = 0;
+
+	if (fd < 0)
+		return fd;
+	snprintf(directory, sizeof(directory), "%s", path);
+	snprintf(name, sizeof(name), "preload-%016llx.so",
+		 (unsigned long long)hash_bytes(library, strlen(library), 0));
+	n = snprintf(path, bytes, "%s/%s", directory, name);
+	if (n < 0 || (size_t)n >= bytes || !is_preloadable(path))
+		rc = -EILSEQ;
+	else if (!is_our_link(path, library))
+		rc = make_link(fd, library, name);
+	close(fd);
+	return rc || is_our_link(path, library) ? rc : -EPERM;
 }
 
 /* Makes @path a link to it if the loader would split the path itself. */
 static int make_preloadable(char *path, size_t bytes)
 {
-	char library[PATH_MAX], cache[PATH_MAX];
-	int n, rc;
+	char library[PATH_MAX], made[PATH_MAX];
+	int rc;
 
 	if (is_preloadable(path))
 		return 0;
-	strcpy(library, path);
-	rc = cache_place(cache, sizeof(cache));
-	if (rc || cache[0] != '/' || !is_preloadable(cache))
-		return -EILSEQ;
-	rc = cache_make(cache);
+	snprintf(library, sizeof(library), "%s", path);
+	rc = link_in(cache_directory(made, 1), library, made, sizeof(made));
 	if (rc)
-		return rc;
-	n = snprintf(path, bytes, "%s/preload-%016llx.so", cache,
-		     (unsigned long long)hash_bytes(library, strlen(library), 0));
-	return n < 0 || (size_t)n >= bytes ? -ENAMETOOLONG : make_link(library, path);
+		rc = link_in(cache_private(made), library, made, sizeof(made));
+	if (rc)
+		return -EILSEQ;
+	if (strlen(made) >= bytes)
+		return -ENAMETOOLONG;
+	strcpy(path, made);
+	return 0;
 }
 
 int locate_preload(char *path, size_t bytes)

@@ -16,9 +16,10 @@ int locate_library(char *path, size_t bytes);
 
 /*
  * locate_preload() - a path of libweft.so for LD_PRELOAD, which the loader splits at blanks and
- * colons: if the library's own path has one, a link in the cache directory, which stays. As
- * locate_library(); -EILSEQ: the cache directory's path has one, too, or there is no such
- * directory; -errno of making the link.
+ * colons: if the library's own path has one, a link to it, which stays. It is in the cache
+ * directory, or in cache_private() where the loader would split that one's path too, or somebody
+ * else could exchange the link (base/cache_place.h). As locate_library(); -EILSEQ: there is
+ * no place for a link.
  */
 int locate_preload(char *path, size_t bytes);
 

@@ -21,6 +21,8 @@ const struct cli_example cli_environment[] = {
 	{"WEFT_WAITS",
 	 "Waits that libweft-waits.so makes events of, where it is preloaded: locks,io; "
 	 "unset: both"},
+	{"WEFT_QUIET", "Set to anything but nothing: a program that WEFT_RECORD could not record "
+		       "says nothing of it on its standard error"},
 	{"WEFT_LIB", "The libweft.so to use instead of the one beside the command"},
 	{"WEFT_COMMAND", "The weft that WEFT_RECORD starts, instead of the one beside libweft.so"},
 	{"WEFT_DIR",

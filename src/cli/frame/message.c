@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages on stderr, each one line and one write: "weft VERB: what: why". */
+/* Messages on stderr, each one line and one write: "weft VERB: what: why". They tell names of
+ * strangers, of which nothing reaches the terminal as a command. */
 #include "cli/frame/cli.h"
+
+#include "base/text/visible.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -17,12 +20,13 @@ void cli_set_verb(const char *verb)
 __attribute__((format(printf, 2, 0))) static void message_say(const char *kind, const char *format,
 							      va_list list, const char *tail)
 {
-	char text[2048];
+	char text[2048], clean[2 * sizeof(text)];
 
 	vsnprintf(text, sizeof(text), format, list);
+	visible_text(clean, sizeof(clean), text);
 	fflush(stdout);
 	fprintf(stderr, "weft%s%s: %s%s%s", current_verb ? " " : "",
-		current_verb ? current_verb : "", kind, text, tail);
+		current_verb ? current_verb : "", kind, clean, tail);
 }
 
 int cli_error(const char *format, ...)
@@ -33,6 +37,15 @@ int cli_error(const char *format, ...)
 	message_say("", format, list, "\n");
 	va_end(list);
 	return CLI_FAILED;
+}
+
+void cli_tell(const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	message_say("", format, list, "\n");
+	va_end(list);
 }
 
 void cli_warning(const char *format, ...)

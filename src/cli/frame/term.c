@@ -2,6 +2,8 @@
 /* What a stream can show is asked anew at every call, which is cheap. */
 #include "cli/frame/term.h"
 
+#include "base/text/visible.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -61,7 +63,8 @@ static const char *term_put_line(FILE *out, const char *text, int indent, int ro
 			used = indent + lead;
 			words = 0;
 		}
-		used += fprintf(out, "%s%.*s", words ? " " : "", word, text);
+		used += words ? fprintf(out, " ") : 0;
+		used += (int)visible_print(out, text, (size_t)word);
 		text += word;
 		text += strspn(text, " ");
 	}

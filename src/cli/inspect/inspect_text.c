@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft inspect for people: what the process publishes, and a line per context. */
-#include "base/text/utf8.h"
+#include "base/text/visible.h"
 #include "cli/frame/term.h"
 #include "cli/inspect/inspect_show.h"
 
@@ -8,32 +8,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- texts of strangers: nothing in them reaches the terminal as a command */
-
-/* Escapes what is no character, or a control character; returns how many columns it took. */
-static int inspect_text_put(FILE *out, const char *text, size_t bytes)
-{
-	int count = 0;
-
-	for (size_t i = 0; i < bytes;) {
-		const unsigned char *c = (const unsigned char *)text + i;
-		size_t length = utf8_visible(c, (const unsigned char *)text + bytes);
-
-		if (length)
-			fwrite(c, 1, length, out);
-		count += length ? 1 : fprintf(out, "\\x%02x", *c);
-		i += length ? length : 1;
-	}
-	return count;
-}
-
 static void inspect_text_put_value(FILE *out, const char *text, size_t bytes)
 {
 	int quote = bytes == 0 || memchr(text, ' ', bytes) || memchr(text, '"', bytes);
 
 	if (quote)
 		fputc('"', out);
-	inspect_text_put(out, text, bytes);
+	visible_print(out, text, bytes);
 	if (quote)
 		fputc('"', out);
 }
@@ -44,7 +25,7 @@ static void put_attributes(FILE *out, const struct live_context *c)
 		const struct live_attribute *a = &c->attribute[i];
 
 		fputs(i ? " " : "", out);
-		inspect_text_put(out, live_text(c, a->key_at), a->key_bytes);
+		visible_print(out, live_text(c, a->key_at), a->key_bytes);
 		fputc('=', out);
 		inspect_text_put_value(out, live_text(c, a->value_at), a->value_bytes);
 	}
@@ -91,7 +72,7 @@ static void inspect_text_put_variable(const struct inspect *i, FILE *out,
 	fprintf(out, "  %s: by %s", title, who);
 	for (int k = 0; k < v->count; k++) {
 		fputs(k ? ", " : "; defined by ", out);
-		inspect_text_put(out, v->place[k].path, strlen(v->place[k].path));
+		visible_print(out, v->place[k].path, strlen(v->place[k].path));
 	}
 	fputc('\n', out);
 }
@@ -159,7 +140,7 @@ static void inspect_text_put_head(FILE *out, const struct inspect_thread *t)
 	int columns, room = sizeof(t->name) - 1;
 
 	fprintf(out, "%7d ", (int)t->tid);
-	columns = inspect_text_put(out, t->name, strlen(t->name));
+	columns = (int)visible_print(out, t->name, strlen(t->name));
 	fprintf(out, "%*s", columns < room ? room - columns : 0, "");
 }
 
@@ -202,9 +183,9 @@ int inspect_text(const struct inspect_show *show, FILE *out)
 	size_t contexts = 0, threads = 0;
 
 	fprintf(out, "%d ", (int)i->pid);
-	inspect_text_put(out, i->name, strlen(i->name));
+	visible_print(out, i->name, strlen(i->name));
 	fputs(": ", out);
-	inspect_text_put(out, i->command ? i->command : "", i->command ? strlen(i->command) : 0);
+	visible_print(out, i->command ? i->command : "", i->command ? strlen(i->command) : 0);
 	fputc('\n', out);
 	put_weft(i, out);
 	put_otel_process(i, out);

@@ -116,10 +116,9 @@ static void tell_waiting(const struct record *r, int *told)
 	*told = 1;
 	collector_progress(r->collector, &now);
 	if (now.waiting)
-		fprintf(stderr,
-			"weft record: %u of the processes %s not run yet, or never for long: "
-			"sampling begins when one of the threads runs on for a moment\n",
-			now.waiting, now.waiting == 1 ? "has" : "have");
+		cli_tell("%u of the processes %s not run yet, or never for long: "
+			 "sampling begins when one of the threads runs on for a moment",
+			 now.waiting, now.waiting == 1 ? "has" : "have");
 }
 
 static int tell_end(const struct collector_progress *end)

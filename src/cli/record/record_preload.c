@@ -16,8 +16,9 @@ static int record_preload_refuse(const char *library, int error)
 {
 	if (error == -EILSEQ)
 		return cli_error("%s: its path has a blank or colon, so that the loader "
-				 "cannot preload it, and so has the cache directory's "
-				 "(WEFT_LIB, WEFT_CACHE name other places)",
+				 "cannot preload it, and a link to it can be kept neither in the "
+				 "cache directory nor in /tmp: the path is as bad, or others can "
+				 "write there (WEFT_LIB, WEFT_CACHE name other places)",
 				 library);
 	return cli_error("%s: %s (WEFT_LIB names another place)", library, strerror(-error));
 }

@@ -163,7 +163,6 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 	char size[32];
 
 	record_size_text(result->written.bytes, size, sizeof(size));
-	record_tell_add(&l, "weft record: ");
 	if (r->options->engines & WEFT_ENGINE_CPU || !r->options->engines)
 		add_number(&l, "", result->written.in_file.samples, "sample", "samples");
 	else
@@ -179,7 +178,7 @@ static void tell_sums(const struct record *r, const struct collector_result *res
 			result->processes,
 			record_tell_plural(result->processes, "process", "processes"),
 			r->options->path, size);
-	fprintf(stderr, "%s\n", l.text);
+	cli_tell("%s", l.text);
 }
 
 #define TOLD_NS UINT64_C(100000000) /* of less CPU time the samples say little */
@@ -190,13 +189,10 @@ static void tell_account(const struct recording_written *written)
 	double seen = (double)written->seen_ns / 1e9, used = (double)written->used_ns / 1e9;
 
 	if (written->used_ns >= TOLD_NS)
-		fprintf(stderr, "weft record: seen %.2f s of %.2f s used (%.1f %%)\n", seen, used,
-			100 * seen / used);
+		cli_tell("seen %.2f s of %.2f s used (%.1f %%)", seen, used, 100 * seen / used);
 	if (written->times_off)
-		fprintf(stderr,
-			"weft record: of %u %s running, waiting and blocked do not add up\n",
-			written->times_off,
-			record_tell_plural(written->times_off, "thread", "threads"));
+		cli_tell("of %u %s running, waiting and blocked do not add up", written->times_off,
+			 record_tell_plural(written->times_off, "thread", "threads"));
 }
 
 static void tell_dropped(const struct recording_written *written)
@@ -206,10 +202,10 @@ static void tell_dropped(const struct recording_written *written)
 	if (!written->dropped_chunks)
 		return;
 	record_size_text(written->dropped_bytes, size, sizeof(size));
-	fprintf(stderr, "weft record: the oldest %llu %s of the file (%s) %s dropped\n",
-		(unsigned long long)written->dropped_chunks,
-		record_tell_plural(written->dropped_chunks, "part", "parts"), size,
-		record_tell_plural(written->dropped_chunks, "was", "were"));
+	cli_tell("the oldest %llu %s of the file (%s) %s dropped",
+		 (unsigned long long)written->dropped_chunks,
+		 record_tell_plural(written->dropped_chunks, "part", "parts"), size,
+		 record_tell_plural(written->dropped_chunks, "was", "were"));
 }
 
 #define NAMED_MAX 8
@@ -238,9 +234,8 @@ static void tell_running(const struct record *r)
 				(int)running[i].pid);
 	if (count > NAMED_MAX)
 		record_tell_add(&l, ", ...");
-	fprintf(stderr,
-		"weft record: %zu %s on, unrecorded: %s; --wait-all records until they end\n",
-		count, record_tell_plural(count, "process runs", "processes run"), l.text);
+	cli_tell("%zu %s on, unrecorded: %s; --wait-all records until they end", count,
+		 record_tell_plural(count, "process runs", "processes run"), l.text);
 }
 
 static void tell_unrecorded(const struct record *r)
@@ -330,13 +325,13 @@ static void record_tell_unsampled(const struct collector_result *result)
 		for (; i < known && u[i].pid == u[first].pid; i++)
 			record_tell_add(&names, "%s%s (%s)", i == first ? "" : ", ", u[i].name,
 					u[i].why);
-		fprintf(stderr, "weft record: %zu %s of %s could not be sampled: %s\n", i - first,
-			record_tell_plural(i - first, "thread", "threads"), u[first].process,
-			names.text);
+		cli_tell("%zu %s of %s could not be sampled: %s", i - first,
+			 record_tell_plural(i - first, "thread", "threads"), u[first].process,
+			 names.text);
 	}
 	if (result->unsampled_count > known)
-		fprintf(stderr, "weft record: and %zu more threads could not be sampled\n",
-			result->unsampled_count - known);
+		cli_tell("and %zu more threads could not be sampled",
+			 result->unsampled_count - known);
 }
 
 int record_tell(const struct record *r, const struct collector_result *result, int rc)
@@ -346,10 +341,9 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 	tell_dropped(&result->written);
 	tell_running(r);
 	if (result->attach_execs)
-		fprintf(stderr,
-			"weft record: %u of the processes became another program (exec), which is "
-			"not recorded\n",
-			result->attach_execs);
+		cli_tell("%u of the processes became another program (exec), which is "
+			 "not recorded",
+			 result->attach_execs);
 	tell_refused(result);
 	tell_unrecorded(r);
 	tell_untimed(result);

@@ -20,19 +20,20 @@
 
 #define OLD_SECONDS 60
 #define LETTERS 6
+#define EARLY_NAME "new"
 
 /* ---- what killed collectors have left */
 
 static int is_old(const struct stat *st)
 {
-	return st->st_uid == geteuid() && st->st_mtim.tv_sec + OLD_SECONDS < time(NULL);
+	return st->st_mtim.tv_sec + OLD_SECONDS < time(NULL);
 }
 
 /* Of a socket in a directory that is one recording's alone: at which a program's own collector
  * listens, and what that is called before. */
 static int is_lone_name(const char *name)
 {
-	return !strcmp(name, "socket") || !strcmp(name, "new");
+	return !strcmp(name, "socket") || !strcmp(name, EARLY_NAME);
 }
 
 /* "123.sock" or root's "123-0f1e2d.sock" and "123-0f1e2d.sock+", of a process that is gone. */
@@ -75,13 +76,19 @@ static int nobody_listens(const char *path)
 	return refused;
 }
 
-static int is_dead_socket(const char *directory, const char *name, char *path, size_t room)
+/* Whose sockets are taken: ours, or, where only we can have made one, also what root has given to a
+ * guest (rendezvous_open_for()). */
+enum whose { WHOSE_OURS, WHOSE_GIVEN };
+
+static int is_dead_socket(const char *directory, const char *name, enum whose whose, char *path,
+			  size_t room)
 {
 	int n = snprintf(path, room, "%s/%s", directory, name);
 	struct stat st;
 
 	return n > 0 && (size_t)n < room && is_our_name(name) && !lstat(path, &st) &&
-	       S_ISSOCK(st.st_mode) && is_old(&st) && nobody_listens(path);
+	       S_ISSOCK(st.st_mode) && (whose == WHOSE_GIVEN || st.st_uid == geteuid()) &&
+	       is_old(&st) && nobody_listens(path);
 }
 
 static int is_dots(const char *name)
@@ -102,7 +109,7 @@ static size_t look_through(const char *directory, int removes)
 	while ((entry = readdir(dir))) {
 		if (is_dots(entry->d_name))
 			continue;
-		if (!is_dead_socket(directory, entry->d_name, path, sizeof(path)))
+		if (!is_dead_socket(directory, entry->d_name, WHOSE_GIVEN, path, sizeof(path)))
 			others++;
 		else if (removes)
 			unlink(path);
@@ -133,7 +140,8 @@ static void remove_directory(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st) || !is_mode_of_ours(st.st_mode) || !is_old(&st) ||
+	if (lstat(path, &st) || !is_mode_of_ours(st.st_mode) || st.st_uid != geteuid() ||
+	    !is_old(&st) ||
 	    look_through(path, 0))
 		return;
 	look_through(path, 1);
@@ -162,7 +170,7 @@ static void stale_remove(const char *directory, const char *prefix)
 		if (is_made_for_one(entry->d_name, prefix))
 			remove_directory(path);
 		else if (!is_lone_name(entry->d_name) &&
-			 is_dead_socket(directory, entry->d_name, path, sizeof(path)))
+			 is_dead_socket(directory, entry->d_name, WHOSE_OURS, path, sizeof(path)))
 			unlink(path);
 	}
 	closedir(dir);
@@ -302,7 +310,7 @@ static int listen_in_tmp(struct rendezvous *r)
 static int listen_and_show(const char *directory, const char *path)
 {
 	char early[RENDEZVOUS_PATH_MAX];
-	int n = snprintf(early, sizeof(early), "%s/new", directory);
+	int n = snprintf(early, sizeof(early), "%s/%s", directory, EARLY_NAME);
 
 	if (n < 0 || (size_t)n >= sizeof(early))
 		return -ENAMETOOLONG;

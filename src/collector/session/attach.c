@@ -13,6 +13,7 @@
 #include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -154,6 +155,17 @@ void attach_target_close(struct attach_target *t)
 	t->fd = -1;
 }
 
+/* Its number in its own PID namespace. */
+static int32_t pid_inside(pid_t pid)
+{
+	size_t bytes = 0;
+	char *status = proc_read_all_of(pid, "status", &bytes);
+	int32_t inside = pid_innermost(status, (int32_t)pid, NULL);
+
+	free(status);
+	return inside;
+}
+
 void attach_explain(const struct attach_target *t, enum attach_verdict verdict, char *out,
 		    size_t room)
 {
@@ -175,8 +187,8 @@ void attach_explain(const struct attach_target *t, enum attach_verdict verdict, 
 				"LD_PRELOAD=.../libweft.so for that",
 		[ATTACH_NO_FD] = "has closed all its descriptors, its session's with them: only "
 				 "root can attach to it",
-		[ATTACH_NAMESPACE] = "lives in another PID namespace (a container): run weft there "
-				     "(nsenter -t PID -p -m weft record -p ...)",
+		[ATTACH_NAMESPACE] =
+			"lives in another PID namespace (a container): run weft there: ",
 		[ATTACH_MALFORMED] = "its session is not one that this weft understands: another "
 				     "version?",
 		[ATTACH_CONTEXT_ONLY] = "has the context part of weft alone (libweft.a), or no "
@@ -188,6 +200,9 @@ void attach_explain(const struct attach_target *t, enum attach_verdict verdict, 
 		snprintf(out, room, "%s", strerror(-t->error));
 	else if (verdict == ATTACH_RECORDED && !t->other)
 		snprintf(out, room, "is recorded already, by a weft that has just begun");
+	else if (verdict == ATTACH_NAMESPACE)
+		snprintf(out, room, "%snsenter -t %d -p unshare --mount-proc weft record -p %d",
+			 text[verdict], (int)t->pid, (int)pid_inside(t->pid));
 	else if (verdict == ATTACH_THREAD || verdict == ATTACH_FORKED || verdict == ATTACH_RECORDED)
 		snprintf(out, room, "%s%d", text[verdict], (int)t->other);
 	else

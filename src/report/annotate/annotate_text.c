@@ -322,6 +322,13 @@ static int has_source(const struct printer *p, uint32_t *file)
 	return 0;
 }
 
+static void annotate_text_no_code(FILE *out, const char *why)
+{
+	fputs("No code: ", out);
+	layout_name(out, why, 0);
+	fputc('\n', out);
+}
+
 static void advise(const struct printer *p, uint32_t file, const char *why)
 {
 	fputc('\n', p->out);
@@ -335,7 +342,7 @@ static void advise(const struct printer *p, uint32_t file, const char *why)
 		      "again.\n",
 		      p->out);
 	}
-	fprintf(p->out, "No code: %s\n", why);
+	annotate_text_no_code(p->out, why);
 }
 
 int annotate_text(const struct annotate *a, const struct annotate_place *f,
@@ -360,7 +367,8 @@ int annotate_text(const struct annotate *a, const struct annotate_place *f,
 	} else if (!source) {
 		advise(&p, file, why);
 	} else if (view->disassemble) {
-		fprintf(out, "\nNo code: %s\n", why);
+		fputc('\n', out);
+		annotate_text_no_code(out, why);
 	}
 	disassembly_free(d);
 	if (rc < 0)

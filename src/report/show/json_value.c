@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 json_t *json_number(uint64_t value)
 {
@@ -38,6 +39,8 @@ int json_emit(json_t *value, FILE *out, size_t flags)
 
 	if (!value)
 		return -ENOMEM;
+	if (isatty(fileno(out))) /* nothing of a name is a command to a terminal */
+		flags |= JSON_ENSURE_ASCII;
 	errno = 0;
 	failed = json_dumpf(value, out, flags) || fputc('\n', out) == EOF;
 	json_decref(value);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/show/layout.h"
 
+#include "base/text/visible.h"
+
 #include <string.h>
 
 #define NAME_COLUMNS_MIN 12
@@ -64,17 +66,17 @@ int layout_amount(FILE *out, const struct amount *part, const struct amount *who
 	return LAYOUT_SHARE + (has_error ? LAYOUT_ERROR : 0);
 }
 
-static int begins_character(char c)
-{
-	return ((unsigned char)c & 0xC0) != 0x80;
-}
-
 size_t layout_columns(const char *name)
 {
+	const char *end = name + strlen(name);
+	char piece[VISIBLE_BYTES];
 	size_t columns = 0;
 
-	for (; *name; name++)
-		columns += (size_t)begins_character(*name);
+	while (name < end) {
+		size_t bytes = visible_next(&name, end, piece);
+
+		columns += visible_columns(piece, bytes);
+	}
 	return columns;
 }
 
@@ -83,50 +85,37 @@ int layout_rest(int columns, int used)
 	return columns > used ? columns - used : columns ? 1 : 0;
 }
 
-/* Bytes of a control character at @s: below space, DEL, U+0080 to U+009F; 0: none. */
-static size_t control_bytes(const char *s)
-{
-	if ((unsigned char)*s < ' ' || *s == 0x7F)
-		return 1;
-	return (unsigned char)s[0] == 0xC2 && ((unsigned char)s[1] & 0xE0) == 0x80 ? 2 : 0;
-}
-
-/* Prints the byte or control character at @s; returns what follows it. */
-static const char *layout_put(FILE *out, const char *s)
-{
-	size_t control = control_bytes(s);
-
-	fputc(control ? '?' : *s, out);
-	return s + (control ? control : 1);
-}
-
 const char *layout_clean(char out[LAYOUT_TEXT], const char *text)
 {
-	size_t used = 0, control;
+	return visible_text(out, LAYOUT_TEXT, text);
+}
 
-	for (; *text && used + 1 < LAYOUT_TEXT; text += control ? control : 1) {
-		control = control_bytes(text);
-		out[used++] = control ? '?' : *text;
+/* As many whole pieces as fit into @room columns; returns the columns. */
+static size_t layout_put(FILE *out, const char *name, size_t room)
+{
+	const char *end = name + strlen(name);
+	char piece[VISIBLE_BYTES];
+	size_t used = 0;
+
+	while (name < end) {
+		size_t bytes = visible_next(&name, end, piece);
+		size_t columns = visible_columns(piece, bytes);
+
+		if (columns > room - used)
+			break;
+		fwrite(piece, 1, bytes, out);
+		used += columns;
 	}
-	out[used] = '\0';
-	return out;
+	return used;
 }
 
 size_t layout_name(FILE *out, const char *name, int columns)
 {
-	size_t whole = layout_columns(name), room, used = 0;
+	size_t room = columns < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : (size_t)columns, used;
 
-	room = columns < NAME_COLUMNS_MIN ? NAME_COLUMNS_MIN : (size_t)columns;
-	if (!columns || whole <= room) {
-		while (*name)
-			name = layout_put(out, name);
-		return whole;
-	}
-	while (*name) {
-		if (begins_character(*name) && ++used > room - 3)
-			break;
-		name = layout_put(out, name);
-	}
+	if (!columns || layout_columns(name) <= room)
+		return layout_put(out, name, SIZE_MAX);
+	used = layout_put(out, name, room - 3);
 	fputs("...", out);
-	return room;
+	return used + 3;
 }

@@ -44,8 +44,8 @@ int layout_rest(int columns, int used);
 
 /*
  * Prints a name in at most @columns columns (0 = any number; at least 12 are used), a cut
- * one ending in "...". Control characters are shown as '?', for the name is not ours.
- * Returns the columns used.
+ * one ending in "...". What is no character is escaped (base/text/visible.h), for the name
+ * is not ours. Returns the columns used.
  */
 size_t layout_name(FILE *out, const char *name, int columns);
 

@@ -16,9 +16,9 @@
 
 static void head_file(const struct report *r, const struct text_style *s, FILE *out)
 {
-	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER];
+	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER], text[LAYOUT_TEXT], key[LAYOUT_TEXT];
 
-	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, r->path, s->plain,
+	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, layout_clean(text, r->path), s->plain,
 		layout_time(time, facts_duration(r->facts)), (unsigned long long)r->whole.samples);
 	if (r->whole.ns)
 		fprintf(out, ", %s", layout_time(weight, r->whole.ns));
@@ -26,10 +26,12 @@ static void head_file(const struct report *r, const struct text_style *s, FILE *
 		fprintf(out, " (of %llu samples)", (unsigned long long)r->read);
 	fputc('\n', out);
 	for (size_t i = 0; i < r->where_count; i++)
-		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", r->wheres[i].key.text,
-			r->wheres[i].value);
+		fprintf(out, "%-12s%s=%s\n", i ? "" : "where",
+			layout_clean(key, r->wheres[i].key.text),
+			layout_clean(text, r->wheres[i].value));
 	if (*r->facts->damage)
-		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain, r->facts->damage);
+		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain,
+			layout_clean(text, r->facts->damage));
 }
 
 static void head_weight(const struct fact_type *t, FILE *out)

@@ -18,7 +18,7 @@ static const char *title_of(const struct view_run *v)
 
 int view_text(const struct view_run *v, const struct text_style *style, FILE *out)
 {
-	char time[LAYOUT_NUMBER], name[LAYOUT_TEXT];
+	char time[LAYOUT_NUMBER], name[LAYOUT_TEXT], value[LAYOUT_TEXT];
 
 	fprintf(out, "%s%s%s: %s, %s", style->bold, layout_clean(name, v->query->path),
 		style->plain, title_of(v),
@@ -28,8 +28,9 @@ int view_text(const struct view_run *v, const struct text_style *style, FILE *ou
 			(unsigned long long)v->read);
 	fputc('\n', out);
 	for (size_t i = 0; i < v->query->where_count; i++)
-		fprintf(out, "%-12s%s=%s\n", i ? "" : "where", v->query->wheres[i].key.text,
-			v->query->wheres[i].value);
+		fprintf(out, "%-12s%s=%s\n", i ? "" : "where",
+			layout_clean(name, v->query->wheres[i].key.text),
+			layout_clean(value, v->query->wheres[i].value));
 	if (!has_shown(v))
 		return 0;
 	fputc('\n', out);

@@ -76,17 +76,15 @@ static int find_command(char *path, size_t room)
 {
 	const char *named = secure_getenv("WEFT_COMMAND");
 
-	if (named && *named) {
+	if (named && *named)
 		snprintf(path, room, "%s", named);
-		return is_command(path) ? 0 : -ENOENT;
-	}
-	if (!command_near_library(path, room))
-		return 0;
-	snprintf(path, room, "%s/weft", WEFT_BINDIR);
-	return is_command(path) ? 0 : -ENOENT;
+	else if (command_near_library(path, room))
+		snprintf(path, room, "%s/weft", WEFT_BINDIR);
+	return is_command(path) ? 0 : -errno;
 }
 
-/* A 0700 directory of our own: WEFT_DIR, $XDG_RUNTIME_DIR/weft, or /tmp. */
+/* A 0700 directory of our own: in WEFT_DIR, $XDG_RUNTIME_DIR, or /tmp; @path is that name, until
+ * there is one. */
 static int make_rendezvous(char *path, size_t room)
 {
 	const char *base = secure_getenv("WEFT_DIR");
@@ -96,6 +94,7 @@ static int make_rendezvous(char *path, size_t room)
 
 	if (!is_given)
 		base = runtime && *runtime && !access(runtime, W_OK) ? runtime : "/tmp";
+	snprintf(path, room, "%s%s", is_given ? "WEFT_DIR=" : "", base);
 	bytes = snprintf(folder, sizeof(folder), "%s/%sXXXXXX", base, is_given ? "" : "weft-");
 	if (bytes < 0 || (size_t)bytes >= sizeof(folder))
 		return -ENAMETOOLONG;
@@ -132,6 +131,7 @@ static void exec_collector(const char *command, const char *socket_path, const c
 	unsetenv("WEFT_RECORD");
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 	weft_real(execve)(command, (char **)(uintptr_t)words, environ);
+	weft_tell(command, -errno);
 	_exit(127);
 }
 
@@ -159,6 +159,21 @@ static pid_t spawn_collector(const char *command, const char *socket_path, const
 	return collector;
 }
 
+/* Nobody may be there to reap it, as where the program is PID 1 of a container. */
+static int collector_has_ended(pid_t collector)
+{
+	char path[32], stat[128];
+	const char *state;
+
+	if (sys_call2(SYS_kill, collector, 0) == -ESRCH)
+		return 1;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)collector);
+	if (sys_read_file(path, stat, sizeof(stat)) <= 0)
+		return 0;
+	state = strrchr(stat, ')');
+	return state && state[1] && state[2] == 'Z';
+}
+
 static int wait_for_socket(const char *path, pid_t collector)
 {
 	struct timespec pause = {.tv_nsec = 10000000};
@@ -166,7 +181,7 @@ static int wait_for_socket(const char *path, pid_t collector)
 	for (int i = 0; i < CONNECT_TRIES; i++) {
 		if (!access(path, F_OK))
 			return 0;
-		if (sys_call2(SYS_kill, collector, 0) == -ESRCH)
+		if (collector_has_ended(collector))
 			return -ESRCH;
 		nanosleep(&pause, NULL);
 	}
@@ -194,27 +209,37 @@ static int absolute_file(const char *file, char *path, size_t room)
 	return bytes > 0 && (size_t)bytes < room ? 0 : -ENAMETOOLONG;
 }
 
+/* Each child would fail in the same way, and tell it again. */
+static int give_up(const char *what, int error)
+{
+	unsetenv("WEFT_RECORD");
+	if (what)
+		weft_tell(what, error);
+	return error;
+}
+
 int weft_launch(const char *file)
 {
 	static char command[PATH_BYTES], output[PATH_BYTES], socket_path[108];
 	pid_t collector;
 	int failed = find_command(command, sizeof(command));
 
-	if (!failed)
-		failed = absolute_file(file, output, sizeof(output));
-	if (!failed)
-		failed = make_rendezvous(socket_path, sizeof(socket_path));
 	if (failed)
-		return failed;
+		return give_up(command, failed);
+	failed = absolute_file(file, output, sizeof(output));
+	if (failed)
+		return give_up(file, failed);
+	failed = make_rendezvous(socket_path, sizeof(socket_path));
+	if (failed)
+		return give_up(socket_path, failed);
 	collector = spawn_collector(command, socket_path, output);
 	if (collector > 0)
 		prctl(PR_SET_PTRACER, (unsigned long)collector, 0, 0, 0);
 	failed = collector > 0 ? wait_for_socket(socket_path, collector) : -EAGAIN;
 	if (failed) {
 		forget_rendezvous(socket_path);
-		/* each child would fail in the same way, and report it again */
-		unsetenv("WEFT_RECORD");
-		return failed;
+		/* a collector that has ended has told why */
+		return give_up(failed == -ESRCH ? NULL : "the collector does not begin", failed);
 	}
 	is_root_of_recording = 1;
 	setenv("WEFT_SOCKET", socket_path, 1);

@@ -9,6 +9,7 @@
  *   init.c          libweft.so begins and ends
  *   init_static.c   libweft.a begins
  *   launch.c        a collector begun by the program
+ *   tell.c          why there is none, on the program's stderr
  *   parts.c         parts of a slot's life
  *   copies_table.c  functions offered to other copies
  */
@@ -25,9 +26,12 @@ void weft_copies_meet_labels(void);
 
 /*
  * Starts `weft collect` for @file, sets the socket's path for weft_join() and WEFT_SOCKET for
- * the children. In the constructor only. 0 or -errno.
+ * the children. In the constructor only. 0 or -errno: then WEFT_RECORD is gone from the
+ * environment, and the program's stderr says why (weft_tell(), or the collector).
  */
 int weft_launch(const char *file);
+/* Tells why there is no recording: @what went wrong, and @error (-errno). */
+void weft_tell(const char *what, int error);
 /* At exit: if this process started the collector, waits up to 2 s until the file is complete. */
 void weft_launch_wait_for_file(void);
 /* The same in _exit, where only PID 1 of a namespace waits. Async-signal-safe. */

@@ -92,13 +92,14 @@ static void test_texts(void **state)
 	json_write_array(&w, NULL);
 	json_write_text(&w, NULL, NULL);
 	json_write_text(&w, NULL, "");
-	json_write_text(&w, NULL, "a\"\\/\b\t\n\v\f\r\x01\x1f\x7f");
+	json_write_text(&w, NULL, "a\"\\/\b\t\n\v\f\r\x01\x1f\x7f\xc2\x9b\xe2\x80\xae");
 	json_write_text(&w, NULL, "\xc3\xa9\xef\xbf\xbd\xf0\x9f\x98\x80");
 	json_write_text(&w, NULL, "\xc3\xa9\xff\xef\xbf");
 	json_write_array_end(&w);
-	check(&s, "[null,\"\",\"a\\\"\\\\/\\b\\t\\n\\u000B\\f\\r\\u0001\\u001F\x7f\","
-		  "\"\xc3\xa9\xef\xbf\xbd\xf0\x9f\x98\x80\","
-		  "\"\xc3\x83\xc2\xa9\xc3\xbf\xc3\xaf\xc2\xbf\"]");
+	check(&s,
+	      "[null,\"\",\"a\\\"\\\\/\\b\\t\\n\\u000B\\f\\r\\u0001\\u001F\\u007f\\u009b\\u202e\","
+	      "\"\xc3\xa9\xef\xbf\xbd\xf0\x9f\x98\x80\","
+	      "\"\xc3\x83\xc2\xa9\xc3\xbf\xc3\xaf\xc2\xbf\"]");
 	sink_close(&s);
 }
 

@@ -70,7 +70,7 @@ static void columns_fit_and_empty_ones_go(void **state)
 	text = text_of(&t, 0, 0);
 	assert_string_equal(text, "    n       time  kept    change  what  name\n"
 				  "    7   7.000 us     -  +150.0 %  w     a name that is long\n"
-				  "12345  12.345 ms     -       new  w     b?[31m\n"
+				  "12345  12.345 ms     -       new  w     b\\x1b[31m\n"
 				  "    1   1.000 us     -      gone  w     \xc3\xa4\n"
 				  "    1   1.000 us     -         -  w     -\n"
 				  "    1   1.000 us     -     0.0 %  w     e\n");

@@ -91,7 +91,11 @@ static void names_are_cut_at_characters(void **state)
 		   "gr\xC3\xBC\xC3\x9F"
 		   "e aus...",
 		   12);
-	check_name("a\x1b[31mb\n", 0, "a?[31mb?", 8);
+	check_name("a\x1b[31mb\n", 0, "a\\x1b[31mb\\x0a", 14);
+	check_name("\xC2\x9B"
+		   "bbb\xE2\x80\xAE"
+		   "ccccccccc\xFF",
+		   24, "\\xc2\\x9bbbb\\xe2\\x80...", 22);
 }
 
 int main(void)
