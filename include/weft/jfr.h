@@ -196,9 +196,12 @@ struct weft_jfr_value {
 
 /**
  * weft_jfr_create() - start a recording. NULL with errno (of open(2), or EINVAL, ENOMEM).
- * An older regular file of that name is unlinked first; a pipe or device is written as it is.
- * Before the first event a chunk without events is written, so that the file opens from then
- * on: declare the types first, for tools look there for the types that a file has.
+ * An older regular file of that name is replaced, unless another writer has it (EBUSY); a symbolic
+ * link to a file is refused (ELOOP); a pipe or device is written as it is: of a pipe without a
+ * reader one is waited for, until a signal (EINTR). /dev/fd/N is the caller's descriptor, which is
+ * written from where it stands. Before the first event a chunk without events
+ * is written, so that the file opens from then on: declare the types first, for tools look there
+ * for the types that a file has.
  */
 WEFT_JFR_API struct weft_jfr_writer *weft_jfr_create(const struct weft_jfr_options *options);
 

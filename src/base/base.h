@@ -14,7 +14,7 @@
  *   hash.c             the hash behind it
  *   histogram.c        durations, and their quantiles
  *   dictionary.c       strings and log records
- *   output.c           a file that appears when whole
+ *   output.c           files for people, by one policy
  *   quantity.c         numbers with units, read and shown
  *   cache_place.c      where caches lie, and whether they are ours
  *   session_layout.c   the session: laid out, validated

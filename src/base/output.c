@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that appears whole or not at all, and its permissions: see output.h. */
+/*
+ * Names of outputs, and what may be done with each: the table of output.h. Between a look at a name
+ * and what is done with it somebody may change what it stands for; so whatever is opened is looked
+ * at again, and a name is given by calls that follow no link.
+ */
 #include "base/output.h"
 #include "base/atomic.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (64 * 1024)
+#define PIPE_LOOK_NS 20000000
+#define LOCK_PAUSE_NS 10000000
+#define LOCK_TRIES 100
+#define NAME_TRIES 100
 
 struct output {
 	char *path, *temporary; /* NULL: written directly */
-	int fd, error, is_new;
+	enum output_how how;
+	int fd, error;
 	size_t used;
 	char buffer[BUFFER_BYTES];
 };
@@ -53,73 +65,451 @@ void output_abandon_all(void)
 	}
 }
 
-static int is_direct(const char *path)
+/* ---- what is under a name */
+
+int output_is_standard(const char *path)
+{
+	static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
+
+	for (size_t i = 0; path && i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(path, names[i]) == 0)
+			return 1;
+	return !path;
+}
+
+/* The descriptor that the name is of, or -1. */
+static int descriptor_named(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		size_t bytes = strlen(folders[i]), digits;
+
+		if (strncmp(path, folders[i], bytes) != 0)
+			continue;
+		digits = strspn(path + bytes, "0123456789");
+		if (digits && digits < 10 && !path[bytes + digits])
+			return (int)strtol(path + bytes, NULL, 10);
+	}
+	return -1;
+}
+
+int output_is_descriptor(const char *path)
+{
+	return descriptor_named(path) >= 0;
+}
+
+const char *output_why(int rc)
+{
+	switch (rc) {
+	case -ELOOP:
+		return "a symbolic link, which is not followed: name the file itself";
+	case -EBUSY:
+		return "another weft is writing it: name another file";
+	case -ENOTSUP:
+		return "no file, no pipe and no character device";
+	default:
+		return strerror(-rc);
+	}
+}
+
+static int own_descriptor(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	return own < 0 ? -errno : own;
+}
+
+struct place {
+	int is_link, is_pipe;
+	int is_direct; /* a pipe or a device: nothing to be replaced */
+};
+
+/* Has another user put it into a directory that is everybody's? A kernel that protects links and
+ * pipes there does it by the same rule. */
+static int is_foreign(const char *path, uid_t owner)
+{
+	const char *slash = strrchr(path, '/');
+	size_t bytes = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+	char *directory = slash ? strndup(path, bytes) : strdup(".");
+	struct stat st;
+	int is = !directory || stat(directory, &st) != 0 ||
+		 (st.st_mode & S_ISVTX && st.st_mode & S_IWOTH && owner != geteuid() &&
+		  owner != st.st_uid);
+
+	free(directory);
+	return is;
+}
+
+/* Of a link: what it leads to, if that is no file. */
+static int look_behind(const char *path, enum output_how how, struct stat *st)
+{
+	if (stat(path, st) == 0 && !S_ISREG(st->st_mode))
+		return 0;
+	return how == OUTPUT_NEW ? -EEXIST : -ELOOP;
+}
+
+static int look_at_place(const char *path, enum output_how how, struct place *place)
+{
+	struct stat st;
+	int rc = 0;
+
+	*place = (struct place){0};
+	if (lstat(path, &st) != 0)
+		return errno == ENOENT && *path ? 0 : -errno;
+	if (S_ISREG(st.st_mode) && how != OUTPUT_APPEND)
+		return how == OUTPUT_NEW ? -EEXIST : 0;
+	if (!S_ISDIR(st.st_mode) && is_foreign(path, st.st_uid))
+		return -EACCES;
+	place->is_link = S_ISLNK(st.st_mode);
+	if (place->is_link)
+		rc = look_behind(path, how, &st);
+	if (rc || S_ISREG(st.st_mode))
+		return rc;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	place->is_pipe = S_ISFIFO(st.st_mode);
+	place->is_direct = place->is_pipe || S_ISCHR(st.st_mode);
+	return place->is_direct ? 0 : -ENOTSUP;
+}
+
+/* ---- pipes and devices */
+
+/* A caller that reads signals from a descriptor has them blocked: they would not end open(2). */
+static int is_signalled(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
+}
+
+/* It may be another than a moment ago. */
+static int settle_direct(int fd)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return -ESTALE;
+	return fcntl(fd, F_SETFL, 0) != 0 ? -errno : 0; /* no O_NONBLOCK */
 }
 
-/* A symbolic link is followed, so that the file it points to is replaced and not the link. */
-static int name_files(struct output *o, const char *path)
+/* Waits for a pipe's reader, as open(2) does, but not longer than until a signal. */
+static int open_direct(const char *path, const struct place *place)
 {
-	o->path = realpath(path, NULL);
-	if (!o->path)
-		o->path = strdup(path);
-	if (!o->path || asprintf(&o->temporary, "%s.XXXXXX", o->path) < 0) {
-		o->temporary = NULL;
-		return -ENOMEM;
+	const struct timespec pause = {.tv_nsec = PIPE_LOOK_NS};
+	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (place->is_link ? 0 : O_NOFOLLOW), fd, rc;
+
+	while ((fd = open(path, flags | O_NONBLOCK)) < 0 && errno == ENXIO && place->is_pipe)
+		if (is_signalled() || nanosleep(&pause, NULL) != 0)
+			return -EINTR;
+	if (fd < 0)
+		return -errno;
+	rc = settle_direct(fd);
+	if (rc)
+		close(fd);
+	return rc ? rc : fd;
+}
+
+/* ---- locks and names */
+
+static int is_named(int fd, const char *path)
+{
+	struct stat ours, there;
+
+	return fstat(fd, &ours) == 0 && lstat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+	       ours.st_ino == there.st_ino;
+}
+
+/* Who gives a name has the lock for a moment; who writes the file, for long. */
+static int take_lock(int fd, int how)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+
+	for (int i = 0; flock(fd, how | LOCK_NB) != 0; i++) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return 0; /* a file system without locks */
+		if (i == LOCK_TRIES)
+			return -EBUSY;
+		nanosleep(&pause, NULL);
 	}
 	return 0;
 }
 
-/* mkostemp() gives 0600; a file that others made readable stays so, a new one obeys umask. */
-static int set_mode(struct output *o)
+void output_lock(int fd)
+{
+	(void)take_lock(fd, LOCK_EX);
+}
+
+void output_unlock(int fd)
+{
+	flock(fd, LOCK_UN);
+}
+
+/* A file of our own that we may not read is none that a weft writes. */
+static int refuse_unread(const char *path, int error)
 {
 	struct stat st;
-	mode_t mask;
 
-	if (stat(o->path, &st) == 0)
-		return fchmod(o->fd, st.st_mode & 0777);
-	mask = umask(0);
-	umask(mask);
-	return fchmod(o->fd, 0666 & ~mask);
+	if (error == ENOENT)
+		return 0;
+	if (error == EACCES && lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    st.st_uid == geteuid())
+		return 1;
+	return -error;
+}
+
+static int lock_regular(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? -EISDIR : -ENOTSUP;
+	return take_lock(fd, LOCK_EX);
+}
+
+/*
+ * Locks the file that has the name. 1: there is one, and *held (or -1, where that cannot be) is to
+ * be closed; 0: there is none; -errno: -EBUSY, or it is no file.
+ */
+static int hold_name(const char *path, int *held)
+{
+	for (int i = 0; i < NAME_TRIES; i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY), rc;
+
+		*held = -1;
+		if (fd < 0)
+			return refuse_unread(path, errno);
+		rc = lock_regular(fd);
+		if (!rc && is_named(fd, path)) {
+			*held = fd;
+			return 1;
+		}
+		close(fd);
+		if (rc)
+			return rc;
+	}
+	return -EBUSY;
+}
+
+static void let_go(int held)
+{
+	if (held >= 0)
+		close(held);
+}
+
+/* Would it be refused at the commit? Better now than after the work. */
+static int refuse_early(const char *path)
+{
+	int held, rc = hold_name(path, &held);
+
+	let_go(held);
+	return rc < 0 ? rc : 0;
+}
+
+/* An existing file stays: the kernel refuses to replace it; if it cannot check, link() does. */
+static int rename_new(const char *from, const char *to)
+{
+	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return link(from, to) || unlink(from) ? -errno : 0;
+}
+
+static int rename_over(const char *from, const char *to)
+{
+	return rename(from, to) == 0 ? 0 : -errno;
+}
+
+static int give_name(const char *from, const char *to, enum output_how how)
+{
+	int rc = how == OUTPUT_NEW ? rename_new(from, to) : -EEXIST;
+
+	for (int i = 0; rc == -EEXIST && how != OUTPUT_NEW && i < NAME_TRIES; i++) {
+		int held, is_there = hold_name(to, &held);
+
+		if (is_there < 0)
+			return is_there;
+		rc = is_there ? rename_over(from, to) : rename_new(from, to);
+		if (rc && rc != -EEXIST && !is_there) /* no links there */
+			rc = rename_over(from, to);
+		let_go(held);
+	}
+	return rc;
+}
+
+int output_move_aside(const char *path, const char *to)
+{
+	int held, held_to = -1, rc;
+	struct stat st;
+
+	if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return 0;
+	rc = hold_name(path, &held);
+	if (rc > 0) {
+		rc = hold_name(to, &held_to);
+		rc = rc < 0 ? rc : rename_over(path, to);
+		let_go(held_to);
+	}
+	let_go(held);
+	return rc;
+}
+
+/* ---- a growing output */
+
+static int open_beside(char *temporary)
+{
+	int fd = mkostemp(temporary, O_CLOEXEC), rc;
+
+	if (fd < 0)
+		return -errno;
+	output_note(temporary);
+	rc = fchmod(fd, 0600) != 0 ? -errno : 0; /* the umask may take from that */
+	if (rc) {
+		unlink(temporary);
+		output_forget(temporary);
+		close(fd);
+	}
+	return rc ? rc : fd;
+}
+
+static int grow_new(const char *path, enum output_how how)
+{
+	char *temporary = NULL;
+	int fd, rc;
+
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = open_beside(temporary);
+	if (fd >= 0) {
+		output_lock(fd);
+		rc = give_name(temporary, path, how);
+		if (rc) {
+			unlink(temporary);
+			close(fd);
+			fd = rc;
+		}
+		output_forget(temporary);
+	}
+	free(temporary);
+	return fd;
+}
+
+static int open_to_append(const char *path)
+{
+	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+
+	if (fd < 0 && errno == EEXIST)
+		return open(path, flags);
+	if (fd >= 0 && fchmod(fd, 0600) != 0) { /* the umask may take from that */
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Several may append, each whole lines; nobody may replace the file meanwhile. */
+static int grow_older(const char *path)
+{
+	for (int i = 0; i < NAME_TRIES; i++) {
+		int fd = open_to_append(path), rc;
+
+		if (fd < 0)
+			return errno ? -errno : -EIO;
+		rc = take_lock(fd, LOCK_SH);
+		if (!rc && is_named(fd, path))
+			return fd;
+		close(fd);
+		if (rc)
+			return rc;
+	}
+	return -EBUSY;
+}
+
+int output_grow(const char *path, enum output_how how)
+{
+	struct place place;
+	int rc;
+
+	if (output_is_descriptor(path))
+		return own_descriptor(descriptor_named(path));
+	rc = look_at_place(path, how, &place);
+	if (rc)
+		return rc;
+	if (place.is_direct)
+		return open_direct(path, &place);
+	return how == OUTPUT_APPEND ? grow_older(path) : grow_new(path, how);
+}
+
+/* ---- a whole output */
+
+/* Our own older file keeps the permissions that it was given. */
+static int set_mode(const struct output *o)
+{
+	struct stat st;
+	int is_kept = lstat(o->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+
+	return is_kept && fchmod(o->fd, st.st_mode & 0777) != 0 ? -errno : 0;
 }
 
 static int open_temporary(struct output *o, const char *path)
 {
-	int rc = name_files(o, path);
+	int rc = refuse_early(path);
 
 	if (rc)
 		return rc;
-	o->fd = mkostemp(o->temporary, O_CLOEXEC);
+	o->path = strdup(path);
+	if (!o->path || asprintf(&o->temporary, "%s.XXXXXX", path) < 0) {
+		o->temporary = NULL;
+		return -ENOMEM;
+	}
+	o->fd = open_beside(o->temporary);
 	if (o->fd < 0) {
-		rc = -errno;
 		free(o->temporary);
 		o->temporary = NULL;
-		return rc;
+		return o->fd;
 	}
-	output_note(o->temporary);
-	return set_mode(o) ? -errno : 0;
+	return set_mode(o);
 }
 
-static int open_as(struct output **out, const char *path, int is_new)
+static int open_named(struct output *o, const char *path)
+{
+	struct place place;
+	int rc;
+
+	o->fd = -1;
+	if (output_is_descriptor(path)) {
+		o->fd = own_descriptor(descriptor_named(path));
+		return o->fd < 0 ? o->fd : 0;
+	}
+	rc = look_at_place(path, o->how, &place);
+	if (rc)
+		return rc;
+	if (!place.is_direct)
+		return open_temporary(o, path);
+	o->fd = open_direct(path, &place);
+	return o->fd < 0 ? o->fd : 0;
+}
+
+static int open_as(struct output **out, const char *path, enum output_how how)
 {
 	struct output *o = calloc(1, sizeof(*o));
 	int rc = 0;
 
 	if (!o)
 		return -ENOMEM;
-	o->is_new = is_new;
-	if (!path || strcmp(path, "-") == 0) {
+	o->how = how;
+	if (!path || output_is_standard(path))
 		o->fd = STDOUT_FILENO;
-	} else if (is_direct(path)) {
-		o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-		rc = o->fd < 0 ? -errno : 0;
-	} else {
-		o->fd = -1;
-		rc = open_temporary(o, path);
-	}
+	else
+		rc = open_named(o, path);
 	if (rc) {
 		output_abandon(o);
 		return rc;
@@ -130,21 +520,22 @@ static int open_as(struct output **out, const char *path, int is_new)
 
 int output_open(struct output **out, const char *path)
 {
-	return open_as(out, path, 0);
+	return open_as(out, path, OUTPUT_REPLACE);
 }
 
 int output_open_new(struct output **out, const char *path)
 {
-	struct stat st;
-
-	if (path && strcmp(path, "-") != 0 && lstat(path, &st) == 0)
-		return -EEXIST;
-	return open_as(out, path, 1);
+	return open_as(out, path, OUTPUT_NEW);
 }
 
 const char *output_temporary(const struct output *o)
 {
 	return o->temporary;
+}
+
+int output_descriptor(const struct output *o)
+{
+	return o->fd;
 }
 
 size_t fd_write_all(int fd, const void *data, size_t bytes, int *error)
@@ -194,21 +585,6 @@ static void output_release(struct output *o)
 	free(o);
 }
 
-/* An existing file stays: the kernel refuses to replace it; if it cannot check, link() does. */
-static int rename_new(const char *from, const char *to)
-{
-	if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 1 /* RENAME_NOREPLACE */) == 0)
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -1;
-	return link(from, to) || unlink(from) ? -1 : 0;
-}
-
-static int output_give_name(const struct output *o)
-{
-	return o->is_new ? rename_new(o->temporary, o->path) : rename(o->temporary, o->path);
-}
-
 int output_commit(struct output *o)
 {
 	int rc = output_flush(o);
@@ -219,8 +595,7 @@ int output_commit(struct output *o)
 		int fd = o->fd;
 
 		o->fd = -1;
-		if (close(fd) || output_give_name(o))
-			rc = -errno;
+		rc = close(fd) ? -errno : give_name(o->temporary, o->path, o->how);
 	}
 	if (rc && o->temporary)
 		unlink(o->temporary);

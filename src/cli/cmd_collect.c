@@ -6,8 +6,10 @@
  * at the end of what went wrong: the program's stderr must not be held open in between. With
  * WEFT_QUIET set it prints nothing there.
  */
+#include "base/output.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/engines.h"
+#include "cli/frame/leave.h"
 #include "cli/frame/settings_args.h"
 #include "collector/run/collector.h"
 #include "collector/run/program.h"
@@ -87,7 +89,8 @@ static void tell_late(int fd, const char *output, const char *what, int rc)
 	int n = snprintf(path, sizeof(path), "%s.error", output);
 
 	if (fd < 0 && n > 0 && (size_t)n < sizeof(path))
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+			  0600);
 	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
 		return;
 	cli_error("%s: %s", what, strerror(-rc));
@@ -129,6 +132,44 @@ static void cmd_collect_finish(struct collector *c, pid_t root, const char *outp
 	collector_free(c);
 }
 
+/*
+ * Refuses what would harm the program, or would never end: nobody can interrupt the wait for a
+ * pipe's reader. *pipe_fd is to be held open until the recording is.
+ */
+static int check_place(const char *path, pid_t root, int *pipe_fd)
+{
+	char program[32];
+	struct stat st;
+
+	snprintf(program, sizeof(program), "/proc/%d/exe", (int)root);
+	if (output_is_standard(path))
+		return cli_error("%s: standard output is the program's: name a file", path);
+	if (would_overwrite(program, path))
+		return cli_error("%s: is the program itself: name another file", path);
+	if (lstat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
+		return CLI_DONE;
+	*pipe_fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (*pipe_fd < 0 && errno == ENXIO)
+		return cli_error("%s: a pipe that nobody reads", path);
+	return CLI_DONE;
+}
+
+/* Tells why not, on the program's stderr. */
+static int cmd_collect_begin(struct collector **c, const struct collector_options *o)
+{
+	int pipe_fd = -1, status = check_place(o->path, o->root, &pipe_fd), rc;
+	const char *what;
+
+	if (status)
+		return status;
+	rc = collector_open(c, o, &what);
+	if (pipe_fd >= 0)
+		close(pipe_fd);
+	if (!rc)
+		return CLI_DONE;
+	return cli_error("%s: %s", what, what == o->path ? output_why(rc) : strerror(-rc));
+}
+
 static int run(const struct cli_args *args)
 {
 	pid_t root = (pid_t)cli_number(args, "root");
@@ -147,7 +188,6 @@ static int run(const struct cli_args *args)
 	struct program_life own;
 	sigset_t none;
 	struct collector *c;
-	const char *what;
 	int rc;
 
 	if (is_quiet())
@@ -165,11 +205,11 @@ static int run(const struct cli_args *args)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
-	rc = collector_open(&c, &o, &what);
+	rc = cmd_collect_begin(&c, &o);
 	free(command_line);
 	settings_args_free(&o);
 	if (rc)
-		return cli_error("%s: %s", what, strerror(-rc));
+		return rc;
 	fstat(STDERR_FILENO, &told);
 	let_go_of_stderr();
 	wait_for_root(c, root);

@@ -2,12 +2,11 @@
 /* weft convert: a recording in another program's format. */
 #include "cli/frame/cli.h"
 
+#include "base/output.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/recording_args.h"
 #include "cli/frame/term.h"
 #include "export/export.h"
-
-#include <string.h>
 
 #define BY_MAX 16
 
@@ -48,7 +47,7 @@ static int convert(const struct cli_args *args, struct export_job *x)
 	cmd_convert_bind(path, x);
 	rc = export_samples(x, to);
 	if (rc)
-		status = cli_error("%s: %s", output_name(to), strerror(-rc));
+		status = cli_error("%s: %s", output_name(to), output_why(rc));
 	else if (*source_facts(x->source)->damage)
 		status = cli_error("%s: %s; converted is what is whole", path,
 				   source_facts(x->source)->damage);
@@ -82,6 +81,7 @@ static int run(const struct cli_args *args)
 			       .no_inlines = cli_flag(args, "no-inlines")};
 	int status = cmd_convert_check(args, &x);
 
+	leave_no_half_files();
 	if (!status)
 		status = cmd_convert_read_by(args, by, &x.by_count);
 	if (!status)

@@ -3,6 +3,7 @@
  * weft coro dump: what a shared file that was left over still holds, without its engine. The file
  * is only read.
  */
+#include "base/output.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
 #include "coro/engine/harvest.h"
@@ -75,7 +76,7 @@ static int dump(const struct cli_args *args, struct coro_shm *shm)
 	coro_harvest_free(h);
 	coro_batch_free(&batch);
 	if (rc)
-		return cli_error("%s: %s", cli_text(args, "output"), strerror(-rc));
+		return cli_error("%s: %s", cli_text(args, "output"), output_why(rc));
 	status = cmd_coro_dump_tell(args, &r, shm->count);
 	if (taken == -EIO)
 		return cli_error("%s: the file was cut short while it was read",

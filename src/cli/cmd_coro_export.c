@@ -4,6 +4,7 @@
 
 #include "base/atomic.h"
 #include "base/clock.h"
+#include "base/output.h"
 #include "cli/coro/coro_format.h"
 #include "cli/frame/leave.h"
 #include "cli/frame/term.h"
@@ -26,7 +27,7 @@ struct job {
 static int sink_error(const struct job *job, int rc)
 {
 	return cli_error("%s: %s", output_name(job->out.sink.path),
-			 *job->out.why ? job->out.why : strerror(-rc));
+			 *job->out.why ? job->out.why : output_why(rc));
 }
 
 /* INPUT with the extension of the format instead of its own. */

@@ -3,12 +3,16 @@
  * weft coro run: the engine of cTP around a program. The program's life is its own; the engine's
  * failures are told at the end, and never end it.
  */
+#include "base/output.h"
 #include "cli/coro/coro_format.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/leave.h"
+#include "collector/run/program.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +90,7 @@ static char *maps_beside(void)
 	struct stat st;
 	char *beside = NULL;
 
-	if (!(trace.format->flags & EXPORT_READ_AGAIN) || !strcmp(path, "-") ||
+	if (!(trace.format->flags & EXPORT_READ_AGAIN) || output_is_standard(path) ||
 	    (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return NULL;
 	return asprintf(&beside, "%s.maps", path) < 0 ? NULL : beside;
@@ -115,6 +119,17 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 	return status;
 }
 
+/* The trace must not take the place of what is to be run. */
+static int refuse_to_harm(const struct cli_args *args)
+{
+	char path[PATH_MAX];
+
+	if (output_is_standard(trace.sink.path) || !cli_operand_count(args) ||
+	    program_find(cli_operand(args, 0), path, sizeof(path)))
+		return CLI_DONE;
+	return refuse_to_overwrite(trace.sink.path, path, cli_operands(args) + 1);
+}
+
 /* ---- running */
 
 static int refuse_open(int rc, const char *what, const char *why)
@@ -125,6 +140,8 @@ static int refuse_open(int rc, const char *what, const char *why)
 		return cli_error("%s: a socket's path has 107 characters at the most", what);
 	if (rc == -EEXIST && !strcmp(what, trace.sink.path))
 		return cli_error("%s: exists already (--replace takes its place)", what);
+	if (!strcmp(what, trace.sink.path))
+		return cli_error("%s: %s", what, output_why(rc));
 	if (rc == -EEXIST)
 		return cli_error("%s: exists already, and is left as it is", what);
 	if (rc == -EADDRINUSE)
@@ -149,7 +166,7 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	else if (waited)
 		status = cli_error("the trace ends early: %s", strerror(-waited));
 	if (r->rc)
-		status = cli_error("%s: %s", trace.sink.path, r->why ? r->why : strerror(-r->rc));
+		status = cli_error("%s: %s", trace.sink.path, r->why ? r->why : output_why(r->rc));
 	if (r->maps_rc && !r->rc)
 		cli_tell("%s: %s; places will have numbers for names", o->maps_path,
 			 r->maps_rc == -EEXIST ? "exists already, and is left as it is"
@@ -189,6 +206,8 @@ static int run(const struct cli_args *args)
 	char *maps;
 	int status = cmd_coro_run_read_options(args, &o), rc;
 
+	if (!status)
+		status = refuse_to_harm(args);
 	if (status)
 		return status;
 	rc = coro_target_prepare(&t);

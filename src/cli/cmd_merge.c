@@ -50,10 +50,8 @@ static int write_merged(const struct cli_args *args, struct merge *m)
 	int rc = output_open(&output, path);
 
 	if (rc)
-		return cli_error("%s: %s", name, strerror(-rc));
-	m->output = output_temporary(output);
-	if (!m->output)
-		m->output = is_standard_output(path) ? "/dev/stdout" : path;
+		return cli_error("%s: %s", name, output_why(rc));
+	m->output = output_descriptor(output);
 	rc = merge_run(m);
 	if (wrong_selects > SELECTS_TOLD)
 		cli_warning("select: the same of other types: %u", wrong_selects - SELECTS_TOLD);
@@ -62,7 +60,7 @@ static int write_merged(const struct cli_args *args, struct merge *m)
 		return report(args, m, rc, name);
 	}
 	rc = output_commit(output);
-	return rc ? cli_error("%s: %s", name, strerror(-rc)) : report(args, m, 0, name);
+	return rc ? cli_error("%s: %s", name, output_why(rc)) : report(args, m, 0, name);
 }
 
 static int run(const struct cli_args *args)
@@ -78,6 +76,7 @@ static int run(const struct cli_args *args)
 
 	if (is_standard_output(cli_text(args, "output")) && term_is(stdout))
 		return cli_usage("recordings are binary: give -o FILE, or redirect it");
+	leave_no_half_files();
 	status = filter_read(args, &settings);
 	if (status)
 		return status;

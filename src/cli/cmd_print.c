@@ -154,7 +154,7 @@ static int tell_output(const char *path, int rc)
 {
 	if (rc == -EPIPE)
 		return CLI_FAILED;
-	return cli_error("%s: %s", output_name(path), strerror(-rc));
+	return cli_error("%s: %s", output_name(path), output_why(rc));
 }
 
 /* Of damaged recordings the output has what is whole in them, and is complete itself. */

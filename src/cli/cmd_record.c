@@ -7,8 +7,10 @@
  * it from a descriptor (record_wait.c).
  */
 #include "base/clock.h"
+#include "base/output.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/engines.h"
+#include "cli/frame/leave.h"
 #include "cli/frame/settings_args.h"
 #include "cli/frame/term.h"
 #include "cli/record/record.h"
@@ -267,10 +269,21 @@ static int look_at_proc(void)
 static int keep_older(const char *path)
 {
 	char older[] = DEFAULT_OUTPUT ".old";
+	int rc = output_move_aside(path, older);
 
-	if (rename(path, older) && errno != ENOENT)
-		return cli_error("%s: cannot be renamed to %s: %s", path, older, strerror(errno));
+	if (rc)
+		return cli_error("%s: cannot be renamed to %s: %s", path, older, output_why(rc));
 	return 0;
+}
+
+/* Events would stand between what CMD writes; without CMD a pipe does as well. */
+static int refuse_standard_output(const char *path)
+{
+	if (!path || !output_is_standard(path))
+		return 0;
+	return cli_usage("--output: '%s': standard output is CMD's: name a file, or a pipe "
+			 "(mkfifo) that somebody reads",
+			 path);
 }
 
 static int open_collector(struct record *r, const struct collector_options *o)
@@ -278,7 +291,9 @@ static int open_collector(struct record *r, const struct collector_options *o)
 	const char *what;
 	int rc = collector_open(&r->collector, o, &what);
 
-	return rc ? cli_error("%s: %s", what, strerror(-rc)) : 0;
+	if (rc)
+		return cli_error("%s: %s", what, what == o->path ? output_why(rc) : strerror(-rc));
+	return 0;
 }
 
 static int start_program(struct record *r, const char *path, char **argv, const char *libraries)
@@ -333,6 +348,19 @@ static int begin_record(const struct cli_args *args, struct record *r, struct co
 
 /* ---- programs that run already */
 
+static int spare_programs(const char *to, const struct attached *a)
+{
+	char program[32];
+	int status = 0;
+
+	for (size_t i = 0; to && !status && i < a->count; i++) {
+		snprintf(program, sizeof(program), "/proc/%d/exe", (int)a->target[i].pid);
+		if (would_overwrite(program, to))
+			status = cli_usage("%s: is the program itself: name another file", to);
+	}
+	return status;
+}
+
 static int open_attached(struct record *r, struct collector_options *o, struct attached *a)
 {
 	int status = record_prepare(r);
@@ -363,7 +391,9 @@ static int record_attached(const struct cli_args *args, struct record *r,
 		status = attached_find(&a, args, o->engines & WEFT_ENGINE_CPU);
 	if (status)
 		return status;
-	status = begin_record(args, r, o);
+	status = spare_programs(o->path, &a);
+	if (status == 0)
+		status = begin_record(args, r, o);
 	if (status == 0)
 		status = open_attached(r, o, &a);
 	if (status == 0)
@@ -388,6 +418,8 @@ static int run_program(const struct cli_args *args, struct record *r, struct col
 	if (rc)
 		return cli_not_run(argv[0], rc);
 	status = look_at_program(path);
+	if (status == 0 && o->path)
+		status = refuse_to_overwrite(o->path, path, argv + 1);
 	if (status == 0)
 		status = look_at_proc();
 	if (status == 0)
@@ -403,6 +435,8 @@ static int run(const struct cli_args *args)
 	struct record r = {.options = &o};
 	int status = read_settings(args, &o);
 
+	if (status == 0)
+		status = refuse_standard_output(o.path);
 	if (status == 0 && cli_given(args, "pid") && cli_operands(args)[0])
 		status = cli_usage("--pid: a program that runs, or a CMD to run: give one of them");
 	else if (status == 0 && cli_given(args, "pid"))
@@ -424,7 +458,8 @@ const struct cli_command cmd_record = {
 		"the CPU time that they use. Each sample carries its stack and the context (trace, "
 		"span, tags) that the thread had set. With -e wall threads that wait are sampled "
 		"too, from outside: where they wait, and for whom. The recording is a .jfr file, "
-		"weft.jfr unless -o names another; an older weft.jfr is kept as weft.jfr.old.\n"
+		"weft.jfr unless -o names another; an older weft.jfr is kept as weft.jfr.old. A "
+		"file that another weft is writing is let be.\n"
 		"\n"
 		"With -p PID instead of CMD programs that carry weft already are recorded while "
 		"they run, and left as they were; without --duration until Ctrl-C.\n"

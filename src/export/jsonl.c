@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One line of JSON per event, the six keys of cTP's own engine in its order, and behind them, when
- * asked for, what else is known. Written to the file itself, in whole lines: what is there can be
- * read at any time. When a write fails the file is cut back to the last whole line, the error
- * stays, and nothing more is written.
+ * asked for, what else is known. A growing output (base/output.h), in whole lines: what is there
+ * can be read at any time. When a write fails the file is cut back to the last whole line, the
+ * error stays, and nothing more is written.
  */
 #include "export/export.h"
 
@@ -12,21 +12,17 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (256 * 1024)
 #define LINE_BYTES 2048 /* no line is longer, except the last */
 #define DIED_MOST 16    /* deaths in a line; the others wait for the next */
 #define DIED_LAST 16384 /* deaths in the last line, which no other follows */
-#define FIFO_LOOK_NS 20000000
 
 struct jsonl {
 	int fd, error, owned;
@@ -43,53 +39,11 @@ static struct json_writer jsonl_writer(struct sink *text)
 		.s = text, .object = &json_shape_flat, .array = &json_shape_flat};
 }
 
-/* A caller that reads signals from a descriptor has them blocked, so that open(2) would not end. */
-static int is_signalled(void)
+static enum output_how jsonl_how(const struct coro_sink *o)
 {
-	sigset_t pending;
-
-	return sigpending(&pending) == 0 &&
-	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
-		sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT));
-}
-
-/* Waits for a reader, as open(2) does, but not longer than until a signal. */
-static int open_fifo(const char *path, int flags)
-{
-	const struct timespec pause = {.tv_nsec = FIFO_LOOK_NS};
-	int fd;
-
-	while ((fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK)) < 0 && errno == ENXIO) {
-		if (is_signalled()) {
-			errno = EINTR;
-			return -1;
-		}
-		nanosleep(&pause, NULL);
-	}
-	if (fd >= 0 && fcntl(fd, F_SETFL, flags & O_ACCMODE)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static int jsonl_open_file(const struct coro_sink *o)
-{
-	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-	struct stat st;
-	int is_there = lstat(o->path, &st) == 0;
-
-	if (is_there && S_ISFIFO(st.st_mode))
-		return open_fifo(o->path, flags);
-	if (is_there && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
-		flags |= O_NOFOLLOW; /* a device */
-	else if (o->append)
-		flags |= O_CREAT | O_APPEND;
-	else if (o->replace)
-		flags |= O_CREAT | O_TRUNC | O_NOFOLLOW;
-	else
-		flags |= O_CREAT | O_EXCL | O_NOFOLLOW;
-	return open(o->path, flags, 0644);
+	if (o->append)
+		return OUTPUT_APPEND;
+	return o->replace ? OUTPUT_REPLACE : OUTPUT_NEW;
 }
 
 static int jsonl_open(struct export_job *x)
@@ -100,10 +54,10 @@ static int jsonl_open(struct export_job *x)
 	s->fd = -1;
 	if (sink_open(&s->text, NULL) || !sink_room(&s->text, BUFFER_BYTES))
 		return -ENOMEM;
-	s->owned = x->sink.path && strcmp(x->sink.path, "-") != 0;
-	s->fd = s->owned ? jsonl_open_file(&x->sink) : STDOUT_FILENO;
+	s->owned = !output_is_standard(x->sink.path);
+	s->fd = s->owned ? output_grow(x->sink.path, jsonl_how(&x->sink)) : STDOUT_FILENO;
 	if (s->fd < 0)
-		return -errno;
+		return s->fd;
 	end = s->owned ? lseek(s->fd, 0, SEEK_END) : 0;
 	s->base = end > 0 ? (uint64_t)end : 0;
 	return 0;
@@ -278,8 +232,11 @@ static void jsonl_free(struct export_job *x)
 
 	if (!s->error && s->fd >= 0)
 		jsonl_flush(x);
-	if (s->owned && s->fd >= 0)
+	if (s->owned && s->fd >= 0) {
+		if (!output_is_descriptor(x->sink.path))
+			output_unlock(s->fd);
 		close(s->fd);
+	}
 	sink_close(&s->text);
 	free(s->died);
 }

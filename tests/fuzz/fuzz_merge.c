@@ -9,6 +9,7 @@
 #include "jfr/read/reader.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,14 +57,17 @@ static void merge(const char *from, const char *to, size_t files, const char *li
 	const char *paths[] = {from, from};
 	struct merge m = {.paths = paths,
 			  .count = files,
-			  .output = to,
+			  .output = open(to, O_RDWR | O_TRUNC | O_CLOEXEC),
 			  .lines = lines,
 			  .damaged = damaged,
 			  .wrong_select = wrong_select};
 	int rc;
 
 	any_damaged = 0;
+	if (m.output < 0)
+		abort();
 	rc = merge_run(&m);
+	close(m.output);
 	if (rc != 0)
 		return;
 	if (m.kept > m.events)

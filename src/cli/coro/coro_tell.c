@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is told of a trace at its end, to people and to programs. */
+#include "base/output.h"
 #include "base/text/json_write.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
@@ -52,7 +53,7 @@ void coro_tell(const struct coro_engine_result *r, uint32_t stations)
 			b->refused, s(b->refused), stations);
 }
 
-int coro_put_books(FILE *out, const struct coro_books *b)
+static int coro_books_json(struct sink *text, const struct coro_books *b)
 {
 	const struct {
 		const char *name;
@@ -78,9 +79,8 @@ int coro_put_books(FILE *out, const struct coro_books *b)
 		{"sweep_ns", b->sweep_ns},
 	};
 
-	struct sink text;
-	struct json_writer w = {.s = &text, .object = &json_shape_flat, .is_placed = 1};
-	int rc = sink_open(&text, NULL);
+	struct json_writer w = {.s = text, .object = &json_shape_flat, .is_placed = 1};
+	int rc = sink_open(text, NULL);
 
 	if (rc)
 		return rc;
@@ -89,9 +89,17 @@ int coro_put_books(FILE *out, const struct coro_books *b)
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		json_write_uint(&w, number[i].name, number[i].value);
 	json_write_object_end(&w);
-	sink_char(&text, '\n');
+	sink_char(text, '\n');
+	return text->rc;
+}
+
+int coro_put_books(FILE *out, const struct coro_books *b)
+{
+	struct sink text;
+	int rc = coro_books_json(&text, b);
+
 	errno = 0;
-	if (fwrite(text.data, 1, text.used, out) != text.used)
+	if (!rc && fwrite(text.data, 1, text.used, out) != text.used)
 		rc = errno ? -errno : -EIO;
 	sink_close(&text);
 	return rc;
@@ -99,13 +107,21 @@ int coro_put_books(FILE *out, const struct coro_books *b)
 
 int coro_tell_json(const struct coro_books *books, const char *path)
 {
-	int is_out = strcmp(path, "-") == 0, rc;
-	FILE *out = is_out ? stdout : fopen(path, "we");
+	struct output *out;
+	struct sink text;
+	int rc;
 
-	if (!out)
-		return cli_error("%s: %s", path, strerror(errno));
-	rc = coro_put_books(out, books);
-	if ((is_out ? fflush(out) : fclose(out)) && !rc)
-		rc = -errno;
-	return rc ? cli_error("%s: %s", path, strerror(-rc)) : CLI_DONE;
+	fflush(stdout);
+	rc = output_open(&out, path);
+	if (rc)
+		return cli_error("%s: %s", path, output_why(rc));
+	rc = coro_books_json(&text, books);
+	if (!rc)
+		rc = output_write(out, text.data, text.used);
+	sink_close(&text);
+	if (rc)
+		output_abandon(out);
+	else
+		rc = output_commit(out);
+	return rc ? cli_error("%s: %s", path, output_why(rc)) : CLI_DONE;
 }

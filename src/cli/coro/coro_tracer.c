@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_tracer.h"
 
+#include "base/output.h"
 #include "cli/coro/coro_format.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
@@ -170,7 +171,8 @@ static int trace(const char *const value[])
 	o.is_enough_arg = &t;
 	rc = coro_engine_open(&t.engine, &o, &what, NULL);
 	if (rc)
-		status = coro_tracer_refuse(what, rc);
+		status = what == out.sink.path ? cli_error("%s: %s", what, output_why(rc))
+					       : coro_tracer_refuse(what, rc);
 	else if ((rc = coro_target_start(&t, argv)))
 		status = cli_error("sh: %s", strerror(-rc));
 	else
@@ -234,7 +236,7 @@ static int coro_tracer_copy(struct coro_input *in, struct coro_sink *sink, const
 		rc = cli_error("%s: line %llu: %s", input, (unsigned long long)coro_input_line(in),
 			       got == -EBADMSG ? coro_input_why(in) : strerror(-got));
 	else if (rc)
-		rc = cli_error("%s: %s", sink->path, why ? why : strerror(-rc));
+		rc = cli_error("%s: %s", sink->path, why ? why : output_why(rc));
 	sink->ops->close(sink);
 	return rc;
 }

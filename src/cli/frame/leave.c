@@ -3,10 +3,10 @@
 #include "cli/frame/leave.h"
 
 #include "base/output.h"
+#include "cli/frame/cli.h"
 
 #include <signal.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* SA_RESETHAND has put the default action back; it ends the process when the handler returns. */
@@ -49,7 +49,7 @@ void leave_not_by(int signo)
 
 int is_standard_output(const char *path)
 {
-	return !path || strcmp(path, "-") == 0;
+	return output_is_standard(path);
 }
 
 const char *output_name(const char *path)
@@ -63,4 +63,15 @@ int would_overwrite(const char *from, const char *to)
 
 	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int refuse_to_overwrite(const char *to, const char *program, char *const *words)
+{
+	if (would_overwrite(program, to))
+		return cli_usage("%s: is the program itself: name another file", to);
+	for (; *words; words++)
+		if (would_overwrite(*words, to))
+			return cli_usage("%s: is a file that the program is given: name another",
+					 to);
+	return CLI_DONE;
 }

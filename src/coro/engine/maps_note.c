@@ -112,7 +112,7 @@ static int maps_note_open_file(struct maps_note *n)
 		flags |= O_APPEND;
 	else
 		flags |= n->replace || is_left_over(n->path) ? O_TRUNC : O_EXCL;
-	fd = open(n->path, flags, 0644);
+	fd = open(n->path, flags, 0600); /* as the trace beside it */
 	n->out = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!n->out) {
 		int rc = -errno;

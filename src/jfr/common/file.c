@@ -2,35 +2,51 @@
 /* Short writes and EINTR are continued; after any other failure the file is cut back. */
 #include "jfr/common/file.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+static int file_begin(struct file *f, int fd)
+{
+	struct stat st;
+	off_t at = lseek(fd, 0, SEEK_CUR);
+
+	*f = (struct file){.fd = fd};
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	/* one that is appended to cannot be written in the middle */
+	f->regular = S_ISREG(st.st_mode) && at >= 0 && !(fcntl(fd, F_GETFL) & O_APPEND);
+	f->bytes = f->regular ? (uint64_t)at : 0;
+	return 0;
+}
+
 int file_create(struct file *f, const char *path)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
-	struct stat st;
+	int fd = output_grow(path, OUTPUT_REPLACE), rc;
 
-	if (lstat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-		if (unlink(path) != 0)
-			return -errno;
-		flags |= O_EXCL;
-	}
-	*f = (struct file){.fd = open(path, flags, 0600)};
-	if (f->fd < 0)
+	if (fd < 0)
+		return fd;
+	rc = file_begin(f, fd);
+	if (rc)
+		close(fd);
+	f->locked = rc == 0 && !output_is_descriptor(path);
+	return rc;
+}
+
+int file_from(struct file *f, int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0), rc;
+
+	if (own < 0)
 		return -errno;
-	if (fstat(f->fd, &st) == 0)
-		f->regular = S_ISREG(st.st_mode);
-	/* a link may lead to an older file, which keeps its mode; the umask may take from 0600 */
-	if (f->regular && (ftruncate(f->fd, 0) != 0 || fchmod(f->fd, 0600) != 0)) {
-		int rc = -errno;
-
-		close(f->fd);
-		return rc;
-	}
-	return 0;
+	rc = file_begin(f, own);
+	if (rc)
+		close(own);
+	return rc;
 }
 
 ssize_t file_read_at(int fd, void *data, size_t bytes, uint64_t offset)
@@ -103,6 +119,8 @@ int file_close(struct file *f)
 
 	if (f->regular && fsync(f->fd) != 0)
 		rc = -errno;
+	if (f->locked)
+		output_unlock(f->fd);
 	if (close(f->fd) != 0 && rc == 0)
 		rc = -errno;
 	f->fd = -1;

@@ -14,16 +14,20 @@
 struct file {
 	int fd;
 	int regular; /* can be cut; a pipe cannot */
+	int locked;  /* until it is closed */
 	int broken;  /* -errno: the tail could not be cut off, nothing more may follow */
 	uint64_t bytes;
 	char *path; /* of a file that can be replaced, with no links in it; else NULL */
 };
 
 /*
- * Creates @path with mode 0600. An older regular file there is unlinked, not written over:
- * whoever has it open or mapped keeps it.
+ * Creates @path with mode 0600, as base/output.h has it of a growing output: an older file is
+ * replaced, not written over, so that whoever has it open or mapped keeps it.
  */
 int file_create(struct file *f, const char *path);
+
+/* A file that is open already, from where it stands on. The caller keeps @fd. */
+int file_from(struct file *f, int fd);
 
 /*
  * file_make_replaceable() - file_replace() will be called. 0; -ESPIPE: no regular file; -errno: its

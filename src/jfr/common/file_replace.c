@@ -6,6 +6,8 @@
  */
 #include "jfr/common/file.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -151,6 +153,7 @@ int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count)
 		rc = file_write_all(fd, parts, count, &written);
 	if (rc == 0 && (fchmod(fd, 0600) != 0 || fdatasync(fd) != 0))
 		rc = -errno;
+	output_lock(fd); /* as the file is that has the name until now */
 	if (rc == 0)
 		rc = file_replace_give_name(f, fd, temporary, &named);
 	if (rc) {

@@ -16,7 +16,7 @@
 #define FLAG_FINAL 2
 #define NS_PER_SECOND 1000000000
 
-int copy_create(struct copy **out, const char *path, const struct copy_clock *clock)
+int copy_create(struct copy **out, int fd, const struct copy_clock *clock)
 {
 	struct copy *c = calloc(1, sizeof(*c));
 	int rc;
@@ -28,7 +28,7 @@ int copy_create(struct copy **out, const char *path, const struct copy_clock *cl
 	c->by_name = map_new();
 	c->ids = map_new();
 	c->ref_places = map_new();
-	rc = c->by_name && c->ids && c->ref_places ? file_create(&c->file, path) : -ENOMEM;
+	rc = c->by_name && c->ids && c->ref_places ? file_from(&c->file, fd) : -ENOMEM;
 	if (rc != 0) {
 		c->file.fd = -1;
 		copy_close(c);

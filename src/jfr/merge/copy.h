@@ -4,7 +4,7 @@
  * without understanding them. A chunk becomes a chunk, with the events that are wanted and the
  * pool entries that these refer to.
  *
- *	copy_create(&c, path, &clock);
+ *	copy_create(&c, fd, &clock);
  *	s = copy_source(c, reader, 0);
  *	while (reader_next_chunk(reader) > 0) {
  *		copy_chunk(s);
@@ -45,8 +45,8 @@ struct copy_clock {
 	int64_t ns, ticks, ticks_per_second;
 };
 
-/* All of these 0, or -errno of the file, or -ENOMEM. */
-int copy_create(struct copy **out, const char *path, const struct copy_clock *clock);
+/* All of these 0, or -errno of the file, or -ENOMEM. @fd stays the caller's. */
+int copy_create(struct copy **out, int fd, const struct copy_clock *clock);
 
 enum copy_source_flag {
 	COPY_SAME_CLOCK = 1 << 0, /* its ticks are the recording's */

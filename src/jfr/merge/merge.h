@@ -28,7 +28,7 @@
 struct merge {
 	const char *const *paths; /* of recordings */
 	size_t count;
-	const char *output;
+	int output;        /* a descriptor; it stays the caller's */
 	const char *lines; /* weft_jfr_settings_lines(); "" = keep everything */
 	/* Called for a damaged recording, of which what came before the damage is merged. @why: of
 	 * weft_jfr_error(). */

@@ -195,12 +195,13 @@ static void forget_rendezvous(char *path)
 	rmdir(path);
 }
 
+/* "-" stays, for the collector to refuse. */
 static int absolute_file(const char *file, char *path, size_t room)
 {
 	static char here[PATH_BYTES];
 	int bytes;
 
-	if (file[0] == '/')
+	if (file[0] == '/' || strcmp(file, "-") == 0)
 		bytes = snprintf(path, room, "%s", file);
 	else if (getcwd(here, sizeof(here)))
 		bytes = snprintf(path, room, "%s/%s", here, file);

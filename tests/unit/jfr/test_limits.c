@@ -274,33 +274,69 @@ static void test_one_chunk_larger_than_the_limit(void **state)
 	assert_int_equal(weft_jfr_close(r.w), 0);
 }
 
-/* A link stays one, and what it leads to is replaced; nothing is left beside it. */
-static void test_link(void **state)
+/* Nothing is left beside it. */
+static void test_alone(void **state)
 {
-	char target[128], command[256];
+	struct recording r = begin(50000, 0);
+	char command[256];
 	struct stat st;
 
 	(void)state;
-	snprintf(target, sizeof(target), "%s/target.jfr", directory);
-	close(creat(target, 0600));
-	assert_int_equal(symlink(target, path), 0);
-	struct recording r = begin(50000, 0);
-
 	for (int i = 0; i < 50; i++) {
 		put(&r, 200);
 		end_chunk(&r, 1);
 	}
 	assert_int_equal(weft_jfr_close(r.w), 0);
 	assert_int_equal(lstat(path, &st), 0);
-	assert_true(S_ISLNK(st.st_mode));
-	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_true(st.st_size <= 50000);
 	struct held h = look();
 
 	assert_int_equal(h.next, 50 * 200);
-	snprintf(command, sizeof(command), "[ $(ls -A %s | wc -l) = 2 ]", directory);
+	snprintf(command, sizeof(command), "[ $(ls -A %s | wc -l) = 1 ]", directory);
 	assert_int_equal(system(command), 0);
+}
+
+/* A file that took the name of the first one is being written, too. */
+static void test_second_writer(void **state)
+{
+	struct weft_jfr_options again = {.size = sizeof(again), .path = path};
+	struct recording r = begin(50000, 0);
+
+	(void)state;
+	errno = 0;
+	assert_null(weft_jfr_create(&again));
+	assert_int_equal(errno, EBUSY);
+	for (int i = 0; i < 50; i++) {
+		put(&r, 200);
+		end_chunk(&r, 1);
+	}
+	assert_null(weft_jfr_create(&again));
+	assert_int_equal(errno, EBUSY);
+	assert_int_equal(weft_jfr_close(r.w), 0);
+	struct held h = look();
+
+	assert_int_equal(h.next, 50 * 200);
+}
+
+/* A link is not followed, and the file behind it stays. */
+static void test_link(void **state)
+{
+	struct weft_jfr_options o = {.size = sizeof(o), .path = path};
+	char target[128];
+	struct stat st;
+
+	(void)state;
+	snprintf(target, sizeof(target), "%s/target.jfr", directory);
+	close(creat(target, 0640));
+	assert_int_equal(symlink(target, path), 0);
+	errno = 0;
+	assert_null(weft_jfr_create(&o));
+	assert_int_equal(errno, ELOOP);
+	assert_int_equal(lstat(path, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_int_equal(stat(target, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0640);
 }
 
 /* Somebody else's file under the name is let be; the recording loses nothing. */
@@ -447,6 +483,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_age, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_one_chunk_larger_than_the_limit, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(test_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_second_writer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_link, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_name_taken, set_up, tear_down),
 		cmocka_unit_test(test_no_regular_file),

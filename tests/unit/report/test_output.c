@@ -90,24 +90,6 @@ static void older_file_keeps_its_mode_and_stays_until_then(void **state)
 	unlink("out");
 }
 
-static void link_stays_a_link(void **state)
-{
-	struct output *o;
-	struct stat st;
-
-	(void)state;
-	put_file("target", "older");
-	assert_int_equal(symlink("target", "out"), 0);
-	assert_int_equal(output_open(&o, "out"), 0);
-	assert_int_equal(output_write(o, "newer", 5), 0);
-	assert_int_equal(output_commit(o), 0);
-	assert_int_equal(lstat("out", &st), 0);
-	assert_true(S_ISLNK(st.st_mode));
-	expect_file("target", "newer");
-	unlink("out");
-	unlink("target");
-}
-
 static void write_big(struct output *o, int *rc)
 {
 	char *data = calloc(1, BIG);
@@ -207,7 +189,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(file_appears_at_commit),
 		cmocka_unit_test(older_file_keeps_its_mode_and_stays_until_then),
-		cmocka_unit_test(link_stays_a_link),
 		cmocka_unit_test(full_disk_leaves_the_older_file),
 		cmocka_unit_test(full_device_is_told),
 		cmocka_unit_test(no_such_directory),
