@@ -6,6 +6,7 @@
 #include "base/event_settings.h"
 
 #include "base/quantity.h"
+#include "base/text/hex.h"
 
 #include <errno.h>
 

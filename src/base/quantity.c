@@ -2,6 +2,8 @@
 /* One parser of "number unit", with a table of units for each quantity. */
 #include "base/quantity.h"
 
+#include "base/text/hex.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -9,15 +9,6 @@
 
 #include <stdint.h>
 
-/* Of a digit of hexadecimal numbers, in either case; above 15: it is none. */
-static inline unsigned int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return (unsigned int)(c - '0');
-	c |= 'a' - 'A';
-	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 : UINT32_MAX;
-}
-
 int quantity_count(const char *text, uint64_t *out);    /* 12 */
 int quantity_bytes(const char *text, uint64_t *out);    /* 4096, 256K, 16M, 1.5G (of 1024) */
 int quantity_time_ns(const char *text, uint64_t *out);  /* 10s, 5ms, 1.5m, 2h; no unit: s */

@@ -2,6 +2,8 @@
 /* The table of formats, from its rows. */
 #include "export/export.h"
 
+#include "base/text/hex.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -36,8 +38,6 @@ const struct exporter *exporter_of_path(const char *path, enum export_kind kind)
 
 int export_hex(char *to, const uint8_t *bytes, size_t count)
 {
-	*to = 0;
-	for (size_t i = 0; i < count; i++)
-		sprintf(to + 2 * i, "%02x", bytes[i]);
+	*hex_put(to, bytes, count) = '\0';
 	return (int)(2 * count);
 }

@@ -3,6 +3,7 @@
 #include "proc/proc_maps.h"
 
 #include "base/quantity.h"
+#include "base/text/hex.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text/json_write.h"
 
+#include "base/text/hex.h"
 #include "base/text/utf8.h"
 
 #include <stdarg.h>
@@ -159,8 +160,6 @@ void json_write_plain(struct json_writer *w, const char *key, const char *format
 void json_write_hex(struct json_writer *w, const char *key, const char *prefix,
 		    const uint8_t *bytes, size_t count)
 {
-	static const char digit[] = "0123456789abcdef";
-
 	char *at;
 
 	json_write_place(w, key);
@@ -169,11 +168,7 @@ void json_write_hex(struct json_writer *w, const char *key, const char *prefix,
 	at = sink_room(w->s, 2 * count + 1);
 	if (!at)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		*at++ = digit[bytes[i] >> 4];
-		*at++ = digit[bytes[i] & 15];
-	}
-	*at = '"';
+	*hex_put(at, bytes, count) = '"';
 	w->s->used += 2 * count + 1;
 }
 
@@ -192,11 +187,10 @@ static int json_write_is_plain(uint32_t c)
 
 static void json_write_unit(struct sink *s, uint32_t unit)
 {
-	static const char hex[] = "0123456789abcdef";
-	char text[6] = {
-		'\\',          'u', hex[unit >> 12 & 15], hex[unit >> 8 & 15], hex[unit >> 4 & 15],
-		hex[unit & 15]};
+	const uint8_t bytes[2] = {(uint8_t)(unit >> 8), (uint8_t)unit};
+	char text[6] = {'\\', 'u'};
 
+	hex_put(text + 2, bytes, sizeof(bytes));
 	sink_put(s, text, sizeof(text));
 }
 

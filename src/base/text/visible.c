@@ -2,13 +2,13 @@
 /* Texts of strangers on a terminal: see visible.h. */
 #include "base/text/visible.h"
 
+#include "base/text/hex.h"
 #include "base/text/utf8.h"
 
 #include <string.h>
 
 size_t visible_next(const char **at, const char *end, char out[VISIBLE_BYTES])
 {
-	static const char hex[] = "0123456789abcdef";
 	const unsigned char *from = (const unsigned char *)*at;
 	size_t bytes = utf8_visible(from, (const unsigned char *)end);
 
@@ -19,8 +19,7 @@ size_t visible_next(const char **at, const char *end, char out[VISIBLE_BYTES])
 	}
 	out[0] = '\\';
 	out[1] = 'x';
-	out[2] = hex[*from >> 4];
-	out[3] = hex[*from & 15];
+	hex_put(out + 2, from, 1);
 	return VISIBLE_BYTES;
 }
 

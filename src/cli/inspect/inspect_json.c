@@ -2,6 +2,7 @@
 /* weft inspect as JSON: members as in docs/inspect.md. Ids in hex; one that is absent is null. */
 #include "cli/inspect/inspect_show.h"
 
+#include "base/text/hex.h"
 #include "report/show/json_value.h"
 
 #include <inttypes.h>
@@ -36,8 +37,7 @@ static json_t *trace_id(const struct live_context *c)
 {
 	char text[2 * sizeof(c->trace_id) + 1];
 
-	for (size_t i = 0; i < sizeof(c->trace_id); i++)
-		snprintf(text + 2 * i, 3, "%02x", c->trace_id[i]);
+	*hex_put(text, c->trace_id, sizeof(c->trace_id)) = '\0';
 	return c->flags & LIVE_TRACE ? json_string(text) : json_null();
 }
 

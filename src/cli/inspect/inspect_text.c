@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft inspect for people: what the process publishes, and a line per context. */
+#include "base/text/hex.h"
 #include "base/text/visible.h"
 #include "cli/frame/term.h"
 #include "cli/inspect/inspect_show.h"
@@ -117,11 +118,11 @@ static void inspect_text_put_id(FILE *out, int is_there, uint64_t id)
 
 static void inspect_text_put_context(FILE *out, const struct live_context *c)
 {
+	char trace[2 * sizeof(c->trace_id) + 1];
+
 	fprintf(out, " %-13s ", inspect_abi_text[c->abi]);
-	for (size_t i = 0; i < sizeof(c->trace_id) && c->flags & LIVE_TRACE; i++)
-		fprintf(out, "%02x", c->trace_id[i]);
-	if (!(c->flags & LIVE_TRACE))
-		fprintf(out, "%-32s", "-");
+	*hex_put(trace, c->trace_id, sizeof(c->trace_id)) = '\0';
+	fprintf(out, "%-32s", c->flags & LIVE_TRACE ? trace : "-");
 	inspect_text_put_id(out, (c->flags & LIVE_SPAN) != 0, c->span_id);
 	inspect_text_put_id(out, (c->flags & LIVE_ROOT) != 0, c->root_span_id);
 	fputc(' ', out);

@@ -141,8 +141,7 @@ static void remove_directory(const char *path)
 	struct stat st;
 
 	if (lstat(path, &st) || !is_mode_of_ours(st.st_mode) || st.st_uid != geteuid() ||
-	    !is_old(&st) ||
-	    look_through(path, 0))
+	    !is_old(&st) || look_through(path, 0))
 		return;
 	look_through(path, 1);
 	rmdir(path); /* fails when something has come meanwhile */

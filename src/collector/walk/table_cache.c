@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/cache_place.h"
 #include "base/hash.h"
+#include "base/text/hex.h"
 #include "jfr/common/file.h"
 #include "proc/proc_text.h"
 
@@ -56,8 +57,7 @@ static int table_cache_describe(struct elf_module *m, struct table_file *out, ch
 		.build_id_bytes = bytes,
 	};
 	memcpy(out->build_id, id, bytes);
-	for (size_t i = 0; i < bytes; i++)
-		snprintf(name + 2 * i, 3, "%02x", id[i]);
+	hex_put(name, id, bytes);
 	snprintf(name + 2 * bytes, NAME_BYTES - 2 * bytes, "-%016llx",
 		 (unsigned long long)out->fingerprint);
 	return 1;

@@ -4,19 +4,14 @@
 #include "collector/write/recording_private.h"
 
 #include "base/recording.h"
+#include "base/text/hex.h"
 
 #include <errno.h>
 #include <stdio.h>
 
 struct weft_jfr_string recording_hex(char *room, const void *bytes, size_t count)
 {
-	static const char digit[] = "0123456789abcdef";
-	const uint8_t *p = bytes;
-
-	for (size_t i = 0; i < count; i++) {
-		room[2 * i] = digit[p[i] >> 4];
-		room[2 * i + 1] = digit[p[i] & 15];
-	}
+	hex_put(room, bytes, count);
 	return (struct weft_jfr_string){room, 2 * count};
 }
 

@@ -5,6 +5,7 @@
  * 2^64 - 1, which is more than common JSON libraries keep. Nothing of the text is trusted.
  */
 #include "base/quantity.h"
+#include "base/text/hex.h"
 #include "coro/engine/trace.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/text/hex.h"
 #include "coro/engine/order.h"
 
 #include <errno.h>
@@ -100,10 +101,9 @@ static int hex(const uint8_t *bytes, size_t count, char *out)
 {
 	int any = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		any |= bytes[i];
-		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-	}
+	*hex_put(out, bytes, count) = '\0';
 	return any ? (int)(2 * count) : -ENOENT;
 }
 

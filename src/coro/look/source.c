@@ -4,6 +4,7 @@
 #include "base/atomic.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/text/hex.h"
 #include "proc/proc_maps.h"
 #include "proc/proc_text.h"
 
@@ -178,10 +179,9 @@ static size_t coro_source_put_id(const char *name, const uint8_t *bytes, size_t 
 	size_t used = (size_t)sprintf(out, "%s=", name);
 	int any = 0;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		any |= bytes[i];
-		used += (size_t)sprintf(out + used, "%02x", bytes[i]);
-	}
+	used = (size_t)(hex_put(out + used, bytes, count) - out);
 	out[any ? used : 0] = '\0';
 	return any ? used : 0;
 }

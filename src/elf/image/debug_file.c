@@ -2,6 +2,8 @@
 /* Separate debug files: see debug_file.h. Order: docs/names.md. */
 #include "elf/image/debug_file.h"
 
+#include "base/text/hex.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -144,9 +146,7 @@ static int build_id_path(char *path, size_t room, const uint8_t *id, size_t byte
 	at = (size_t)snprintf(path, room, DIRECTORY "/.build-id/%02x/", id[0]);
 	if (at + 2 * bytes + sizeof(".debug") > room)
 		return -ENOENT;
-	for (size_t i = 1; i < bytes; i++)
-		at += (size_t)snprintf(path + at, room - at, "%02x", id[i]);
-	snprintf(path + at, room - at, ".debug");
+	strcpy(hex_put(path + at, id + 1, bytes - 1), ".debug");
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "elf/names/jit_map.h"
 
 #include "base/quantity.h"
+#include "base/text/hex.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/annotate/annotate.h"
 
+#include "base/text/hex.h"
 #include "elf/module.h"
 
 #include <errno.h>
@@ -31,15 +32,18 @@ void disassembly_free(struct disassembly *d)
 
 static int has_build_id(const struct elf_module *m, const char *wanted)
 {
-	static const char digit[] = "0123456789abcdef";
 	const uint8_t *id;
 	size_t bytes = elf_module_build_id(m, &id);
 
 	if (strlen(wanted) != 2 * bytes)
 		return 0;
-	for (size_t i = 0; i < bytes; i++)
-		if (wanted[2 * i] != digit[id[i] >> 4] || wanted[2 * i + 1] != digit[id[i] & 15])
+	for (size_t i = 0; i < bytes; i++) {
+		char digits[2];
+
+		hex_put(digits, &id[i], 1);
+		if (memcmp(wanted + 2 * i, digits, 2) != 0)
 			return 0;
+	}
 	return 1;
 }
 

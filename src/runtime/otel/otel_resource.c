@@ -15,6 +15,7 @@
 
 #include <weft/publish.h>
 
+#include "base/text/hex.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/sys.h"
 
@@ -111,14 +112,6 @@ static void set_text(const char *key, const char *value)
 
 /* ---- defaults */
 
-static void hex_byte(char *to, uint8_t byte)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	to[0] = digits[byte >> 4];
-	to[1] = digits[byte & 15];
-}
-
 /* A random UUID, version 4 (RFC 9562). */
 static void set_instance(void)
 {
@@ -139,7 +132,7 @@ static void set_instance(void)
 	for (int i = 0; i < 16; i++) {
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			text[at++] = '-';
-		hex_byte(text + at, random[i]);
+		hex_put(text + at, &random[i], 1);
 		at += 2;
 	}
 	text[at] = 0;
@@ -168,14 +161,6 @@ static void set_service(void)
 
 /* ---- the environment */
 
-static int otel_resource_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Percent-decodes without surrounding blanks; returns the length, -1: an error, or no room. */
 static int otel_resource_decode(const char *from, size_t bytes, char *to, size_t room)
 {
@@ -189,10 +174,10 @@ static int otel_resource_decode(const char *from, size_t bytes, char *to, size_t
 		char c = from[i];
 
 		if (c == '%') {
-			int high = i + 2 < bytes ? otel_resource_hex_digit(from[i + 1]) : -1;
-			int low = i + 2 < bytes ? otel_resource_hex_digit(from[i + 2]) : -1;
+			unsigned int high = i + 2 < bytes ? hex_digit(from[i + 1]) : UINT32_MAX;
+			unsigned int low = i + 2 < bytes ? hex_digit(from[i + 2]) : UINT32_MAX;
 
-			if (high < 0 || low < 0)
+			if (high > 15 || low > 15)
 				return -1;
 			c = (char)(high << 4 | low);
 			i += 2;
