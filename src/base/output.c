@@ -553,6 +553,26 @@ size_t fd_write_all(int fd, const void *data, size_t bytes, int *error)
 	return done;
 }
 
+ssize_t fd_read_at(int fd, void *data, size_t bytes, uint64_t offset)
+{
+	size_t done = 0;
+
+	if (offset > INT64_MAX - bytes)
+		return 0;
+	while (done < bytes) {
+		ssize_t n = pread(fd, (char *)data + done, bytes - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
 int output_flush(struct output *o)
 {
 	size_t bytes = o->used;

@@ -39,6 +39,8 @@
 #define WEFT_BASE_OUTPUT_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 struct output;
 
@@ -85,5 +87,7 @@ const char *output_why(int rc);
 /* To a descriptor, through short writes and signals, unless *error is set, which the first -errno
  * sets: how many bytes were written. */
 size_t fd_write_all(int fd, const void *data, size_t bytes, int *error);
+/* Up to @bytes at @offset: as many as there are, or -errno. */
+ssize_t fd_read_at(int fd, void *data, size_t bytes, uint64_t offset);
 
 #endif

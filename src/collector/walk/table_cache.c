@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/cache_place.h"
 #include "base/hash.h"
+#include "base/output.h"
 #include "base/text/hex.h"
 #include "jfr/common/file.h"
 #include "proc/proc_text.h"
@@ -86,7 +87,7 @@ static struct unwind_table *table_cache_read_table(int fd, const struct stat *st
 	struct unwind_table *table;
 	struct table_file head, same;
 
-	if (file_read_at(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
+	if (fd_read_at(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head))
 		return NULL;
 	same = *wanted;
 	same.table_bytes = head.table_bytes;
@@ -96,7 +97,7 @@ static struct unwind_table *table_cache_read_table(int fd, const struct stat *st
 		return NULL;
 	table = malloc(head.table_bytes);
 	if (table &&
-	    file_read_at(fd, table, head.table_bytes, sizeof(head)) == (ssize_t)head.table_bytes &&
+	    fd_read_at(fd, table, head.table_bytes, sizeof(head)) == (ssize_t)head.table_bytes &&
 	    checksum_of(&head, table) == head.checksum &&
 	    unwind_table_check(table, head.table_bytes) == 0 && table->bytes == head.table_bytes &&
 	    table->machine == head.machine)

@@ -337,23 +337,3 @@ int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struc
 	};
 	return 0;
 }
-
-ssize_t jit_code_read_at(int fd, void *out, size_t bytes, uint64_t offset)
-{
-	size_t have = 0;
-
-	if (offset > INT64_MAX - bytes)
-		return 0;
-	while (have < bytes) {
-		ssize_t n = pread(fd, (char *)out + have, bytes - have, (off_t)(offset + have));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}

@@ -61,7 +61,4 @@ int jit_code_find(const struct jit_code *c, uint64_t pc, uint64_t time_ns, struc
 
 size_t jit_code_count(const struct jit_code *c);
 
-/* For the readers of files: up to @bytes at @offset; the number that there were, or -errno. */
-ssize_t jit_code_read_at(int fd, void *out, size_t bytes, uint64_t offset);
-
 #endif

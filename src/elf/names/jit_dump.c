@@ -2,6 +2,7 @@
 /* Reading a jitdump: see jit_dump.h. */
 #include "elf/names/jit_dump.h"
 
+#include "base/output.h"
 #include "base/text/utf8.h"
 
 #include <errno.h>
@@ -49,7 +50,7 @@ static uint64_t u64_at(const struct jit_dump *d, const uint8_t *at)
 static int jit_dump_read_header(struct jit_dump *d, int fd, uint32_t pid)
 {
 	uint8_t header[HEADER_BYTES];
-	ssize_t n = jit_code_read_at(fd, header, sizeof(header), 0);
+	ssize_t n = fd_read_at(fd, header, sizeof(header), 0);
 	uint32_t magic, bytes;
 
 	if (n < 0)
@@ -201,7 +202,7 @@ static int next_record(const struct jit_dump *d, int fd, uint64_t file_bytes, ui
 		       struct record *r)
 {
 	uint8_t head[RECORD_BYTES];
-	ssize_t n = jit_code_read_at(fd, head, sizeof(head), d->position);
+	ssize_t n = fd_read_at(fd, head, sizeof(head), d->position);
 
 	if (n < RECORD_BYTES)
 		return n < 0 ? (int)n : 0;
@@ -227,7 +228,7 @@ static int read_body(const struct jit_dump *d, int fd, struct record *r, size_t 
 		r->body = grown;
 		*room = bytes;
 	}
-	n = bytes ? jit_code_read_at(fd, r->body, bytes, d->position) : 0;
+	n = bytes ? fd_read_at(fd, r->body, bytes, d->position) : 0;
 	r->have = n > 0 ? (size_t)n : 0;
 	return n < 0 ? (int)n : 0;
 }

@@ -2,6 +2,7 @@
 /* Reading a perf map: see jit_map.h. */
 #include "elf/names/jit_map.h"
 
+#include "base/output.h"
 #include "base/quantity.h"
 #include "base/text/hex.h"
 
@@ -74,7 +75,7 @@ static int is_written_anew(const struct jit_map *m, int fd)
 {
 	char now[JIT_MAP_TAIL];
 
-	return jit_code_read_at(fd, now, m->tail_bytes, m->position - m->tail_bytes) !=
+	return fd_read_at(fd, now, m->tail_bytes, m->position - m->tail_bytes) !=
 		       (ssize_t)m->tail_bytes ||
 	       memcmp(now, m->tail, m->tail_bytes) != 0;
 }
@@ -83,7 +84,7 @@ static int is_written_anew(const struct jit_map *m, int fd)
 static int remember_tail(struct jit_map *m, int fd)
 {
 	uint64_t bytes = m->position < JIT_MAP_TAIL ? m->position : JIT_MAP_TAIL;
-	ssize_t n = jit_code_read_at(fd, m->tail, bytes, m->position - bytes);
+	ssize_t n = fd_read_at(fd, m->tail, bytes, m->position - bytes);
 
 	m->tail_bytes = n > 0 ? (uint32_t)n : 0;
 	return n < 0 ? (int)n : 0;
@@ -109,7 +110,7 @@ int64_t jit_map_read(struct jit_map *m, int fd, uint64_t since_ns, uint64_t most
 	if (is_written_anew(m, fd))
 		*m = (struct jit_map){0};
 	while (!rc && taken < most_bytes) {
-		ssize_t n = jit_code_read_at(fd, text, sizeof(text), m->position);
+		ssize_t n = fd_read_at(fd, text, sizeof(text), m->position);
 		size_t used;
 
 		if (n < 0)

@@ -49,24 +49,6 @@ int file_from(struct file *f, int fd)
 	return rc;
 }
 
-ssize_t file_read_at(int fd, void *data, size_t bytes, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < bytes) {
-		ssize_t n = pread(fd, (char *)data + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
-}
-
 int file_write_all(int fd, struct iovec *part, int count, uint64_t *written)
 {
 	while (count) {

@@ -41,9 +41,6 @@ int file_make_replaceable(struct file *f, const char *path);
  */
 int file_replace(struct file *f, uint64_t from, struct iovec *parts, int count);
 
-/* Up to @bytes at @offset: as many as there are, or -errno. */
-ssize_t file_read_at(int fd, void *data, size_t bytes, uint64_t offset);
-
 /* Writes all of @parts to @fd; *written counts up. 0 or -errno. */
 int file_write_all(int fd, struct iovec *part, int count, uint64_t *written);
 

@@ -8,6 +8,7 @@
  * The chunk being read is mapped by itself, an open one with room to grow: pages of a file that
  * grows under its mapping are there as soon as they are written.
  */
+#include "base/output.h"
 #include "jfr/common/file.h"
 #include "jfr/read/reader.h"
 
@@ -29,7 +30,7 @@
 /* 0, -EAGAIN: not all is there, -errno. */
 static int follow_read_at(int fd, void *data, size_t bytes, uint64_t offset)
 {
-	ssize_t n = file_read_at(fd, data, bytes, offset);
+	ssize_t n = fd_read_at(fd, data, bytes, offset);
 
 	if (n < 0)
 		return (int)n;

@@ -2,6 +2,7 @@
 /* The reader's public face: open a file, give its events in order. */
 #include "jfr/read/reader.h"
 
+#include "base/output.h"
 #include "jfr/common/file.h"
 #include "jfr/read/unpack.h"
 
@@ -67,7 +68,7 @@ static int reader_open_file(const char *path, uint64_t *bytes)
 static int is_packed(int fd)
 {
 	uint8_t start[UNPACK_PEEK];
-	ssize_t n = file_read_at(fd, start, sizeof(start), 0);
+	ssize_t n = fd_read_at(fd, start, sizeof(start), 0);
 
 	return n > 0 && unpack_name(start, (size_t)n) != NULL;
 }

@@ -2,6 +2,7 @@
 /* What all archives have in common: their input, and the file that they become. */
 #include "jfr/read/unpack_private.h"
 
+#include "base/output.h"
 #include "jfr/common/file.h"
 
 #include <errno.h>
@@ -60,7 +61,7 @@ int unpack_more(struct unpack *u)
 
 	if (u->end - u->at < most)
 		most = (size_t)(u->end - u->at);
-	n = file_read_at(u->in, u->input, most, u->at);
+	n = fd_read_at(u->in, u->input, most, u->at);
 	if (n > 0)
 		u->at += (uint64_t)n;
 	return (int)n;
@@ -68,7 +69,7 @@ int unpack_more(struct unpack *u)
 
 int unpack_read(const struct unpack *u, uint64_t offset, void *data, size_t bytes)
 {
-	ssize_t n = offset > u->end ? 0 : file_read_at(u->in, data, bytes, offset);
+	ssize_t n = offset > u->end ? 0 : fd_read_at(u->in, data, bytes, offset);
 
 	if (n < 0)
 		return (int)n;

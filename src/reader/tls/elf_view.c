@@ -2,6 +2,8 @@
 /* An ELF file's loadable view: see elf_view.h. */
 #include "reader/tls/elf_view.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,20 +25,14 @@ struct dynamic_words {
 
 int elf_view_read(const struct elf_view *v, uint64_t offset, void *to, uint64_t bytes)
 {
-	uint64_t done = 0;
+	ssize_t n;
 
 	if (offset > v->size || bytes > v->size - offset)
 		return -ENOEXEC;
-	while (done < bytes) {
-		ssize_t n = pread(v->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOEXEC;
-		done += (uint64_t)n;
-	}
-	return 0;
+	n = fd_read_at(v->fd, to, bytes, offset);
+	if (n < 0)
+		return (int)n;
+	return (uint64_t)n == bytes ? 0 : -ENOEXEC;
 }
 
 const Elf64_Phdr *elf_view_segment(const struct elf_view *v, uint32_t type)

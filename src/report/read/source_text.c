@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/source_text.h"
 
+#include "base/output.h"
 #include "jfr/common/file.h"
 
 #include <errno.h>
@@ -159,7 +160,7 @@ static char *expand(const char *bytes, size_t count, size_t *out_count)
 static int source_text_load(struct source_text *t, int fd, size_t bytes)
 {
 	char *raw = malloc(bytes + 1);
-	ssize_t got = raw ? file_read_at(fd, raw, bytes, 0) : -ENOMEM;
+	ssize_t got = raw ? fd_read_at(fd, raw, bytes, 0) : -ENOMEM;
 	size_t expanded = 0;
 
 	close(fd);
