@@ -198,6 +198,22 @@ static void the_fullest_ring_gets_the_last_room(void **state)
 	assert_true(process_slot(session->process, 0)->samples_c.tail > 0);
 }
 
+/* Half a ring may be too little for the next record, and there is room to take it. */
+static void a_half_full_ring_counts_as_full(void **state)
+{
+	uint32_t ring = session->process->layout.samples_bytes;
+
+	(void)state;
+	fill_ring(0, ring / 16 * 7);
+	fill_ring(1, ring / 16 * 9);
+	queue_push(&queue, batch_new(BATCH_SETTINGS, NULL, queue.limit / 16 * 15));
+	session_drain(session, &queue, DRAIN_RUNNING);
+	assert_int_equal(process_slot(session->process, 0)->samples_c.tail, 0);
+	assert_true(process_slot(session->process, 1)->samples_c.tail > 0);
+	queue_push(&queue, batch_new(BATCH_SETTINGS, NULL, queue.limit));
+	assert_true(queue_fill_needed(&queue) > 1000);
+}
+
 static void a_full_ring_does_not_wait_for_the_other_one(void **state)
 {
 	uint32_t ring = session->process->layout.events_bytes;
@@ -234,6 +250,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pass_ends_in_time_and_the_next_goes_on, begin,
 						end),
 		cmocka_unit_test_setup_teardown(the_fullest_ring_gets_the_last_room, begin, end),
+		cmocka_unit_test_setup_teardown(a_half_full_ring_counts_as_full, begin, end),
 		cmocka_unit_test_setup_teardown(a_full_ring_does_not_wait_for_the_other_one, begin,
 						end),
 		cmocka_unit_test(a_queue_knows_what_its_batches_take),
