@@ -17,8 +17,8 @@
  *	int rc = weft_jfr_close(w);
  *
  * Ids are valid for the whole recording (of stacks: until weft_jfr_forget_stacks(), of threads:
- *until weft_jfr_keep_threads() leaves them out): no id is ever given to a second value. Times are
- *CLOCK_MONOTONIC nanoseconds; ticks per second are 1 000 000 000.
+ * until weft_jfr_keep_threads() leaves them out): no id is ever given to a second value. Times are
+ * CLOCK_MONOTONIC nanoseconds; ticks per second are 1 000 000 000.
  *
  * Reading: weft_jfr_open(), then weft_jfr_next() until it returns 0; fields are found by name in
  * the file's own metadata.
@@ -268,7 +268,7 @@ WEFT_JFR_API int weft_jfr_forget_stacks(struct weft_jfr_writer *w);
  * weft_jfr_keep_threads() - give back the memory of all threads but those of the @count @ids, which
  * come in any order, and of groups that none of these has: the other ids are not valid any more,
  * and none of them comes again. Only while the open chunk has no event yet; else -EBUSY. -ENOMEM:
- * all threads are kept.
+ * all threads, or all groups, are kept.
  */
 WEFT_JFR_API int weft_jfr_keep_threads(struct weft_jfr_writer *w, const uint64_t *ids,
 				       size_t count);

@@ -6,7 +6,8 @@
  * Two rules make every reader's sums right, over chunks, merged files and cut files alike:
  *
  *   - A weft.Counter or weft.Histogram row is a difference: the sum of all rows with the
- *     same process and name is the value. Rows that would be 0 are not written.
+ *     same process and name is the value. Rows that would be 0 are not written. But of kind
+ *     RECORDING_KIND_LEVEL: of a process's rows the newest stands.
  *   - weft.Recording and weft.Process rows are repeated, once a chunk, with a duration that
  *     has grown: of the rows with one id the one with the longest duration counts.
  */
@@ -70,7 +71,7 @@
 #define RECORDING_COUNTER_EVENTS_PENDING "events_pending"     /* info: ... and left there */
 #define RECORDING_COUNTER_SLOTS_USED "slots_used"             /* level: at the end of the chunk */
 #define RECORDING_COUNTER_SLOTS_HIGH "slots_high"             /* level: high-water mark */
-#define RECORDING_COUNTER_THREADS "threads"                   /* info: threads that had a slot */
+#define RECORDING_COUNTER_THREADS "threads"                   /* info: threads, slot or not */
 #define RECORDING_COUNTER_LOG_INVALID "log_invalid" /* info: dictionaries given up as malformed */
 #define RECORDING_COUNTER_PENDING "pending"         /* lost: left when the file was finished */
 #define RECORDING_COUNTER_GENERATIONS "generations" /* info: slot generations with closed books */

@@ -29,6 +29,9 @@ spin_until_replaced() {
 	weft record --max-size 1M --chunk-size 600K -- true
 	expect_status 2
 	expect_in "$err" "--chunk-size: '600K' is more than half of --max-size"
+	weft record --memory 16383K -- true
+	expect_status 2
+	expect_in "$err" "--memory: '16383K' is below 16M"
 }
 
 @test "a limit needs a regular file" {

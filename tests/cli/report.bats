@@ -189,6 +189,11 @@ expect_rows() {
 		grep -qE "^ +[0-9]+  $name " stdout || { echo "no $name"; return 1; }
 	done <names
 	grep -qE '^ +3  ring_full +LOST ' stdout
+	grep -qE '^ +[0-9]+  slots_used +LEVEL slots in use at the end$' stdout
+	grep -qE '^ +[0-9]+  collector_memory_high LEVEL the most' stdout
+	# Each in its column, under its head.
+	[ "$(sed -nE 's/^( +value  counter +)kind .*/\1/p' stdout | wc -c)" = \
+		"$(sed -nE 's/^( +3  ring_full +)LOST .*/\1/p' stdout | wc -c)" ]
 	grep -qE '1.024 us \.\. 2.048 us +4 +#' stdout
 }
 

@@ -67,16 +67,21 @@ int queue_has_room(struct queue *q)
 	return room;
 }
 
+/* A ring that is half full may have no room for its next record. */
+#define FILL_MOST 500
+
 uint32_t queue_fill_needed(struct queue *q)
 {
 	size_t half = q->limit / 2, bytes;
+	uint32_t needed;
 
 	pthread_mutex_lock(&q->lock);
 	bytes = q->bytes;
 	pthread_mutex_unlock(&q->lock);
 	if (bytes >= q->limit)
 		return 1001;
-	return bytes < half ? 0 : (uint32_t)((bytes - half) / ((q->limit - half) / 1000 + 1));
+	needed = bytes < half ? 0 : (uint32_t)((bytes - half) / ((q->limit - half) / 1000 + 1));
+	return needed < FILL_MOST ? needed : FILL_MOST;
 }
 
 void queue_push(struct queue *q, struct batch *b)

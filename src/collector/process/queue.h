@@ -85,7 +85,8 @@ struct batch *batch_new(enum batch_kind kind, struct process *process, size_t by
 struct batch *batch_trim(struct batch *b); /* takes NULL */
 int queue_has_room(struct queue *q);
 /* How full, in thousandths, a ring must be to be emptied now: 0 while half of the queue is free, up
- * to 1000 as it fills; more: it has no room. */
+ * to 500 as it fills: as a record may take a quarter of a ring, and as much as a pad before it,
+ * one that is half full may be full. More than 1000: the queue has no room. */
 uint32_t queue_fill_needed(struct queue *q);
 void queue_push(struct queue *q, struct batch *b); /* takes it over; NULL is ignored */
 void queue_wait(struct queue *q);                  /* until it has room */

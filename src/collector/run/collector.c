@@ -20,9 +20,11 @@
 /* By default the queues have room for minutes of work of a worker that is busy with something else,
  * at a thousand samples a second. */
 #define MEMORY_BYTES ((uint64_t)512 << 20)
-/* Of the memory: samples with copies of stacks; walked ones, of some 400 bytes; those that wait for
- * older ones. The rest is for the open chunk, and for what does not grow with the load. */
+/* Of the memory: samples with copies of stacks; those that wait for names of JIT code; walked ones,
+ * of some 400 bytes; those that wait for older ones. The rest is for what does not grow with the
+ * load. */
 #define DRAINED_PART 8
+#define HELD_PART 8
 #define WALKED_PART 4
 #define TIMELINES_PART 8
 #define WARNINGS_MAX 64 /* that wait to be taken; more are in the file alone */
@@ -155,6 +157,7 @@ static int collector_open_parts(struct collector *c, const struct collector_opti
 		.walking = {.modules = modules_new(&c->tables, &c->cache),
 			    .tables = &c->tables,
 			    .jit_budget = JIT_BUDGET_BYTES},
+		.held_max = bytes / HELD_PART,
 	};
 	c->worker.queue = &c->walked;
 	c->worker.period_ns = o->period_ns;

@@ -268,18 +268,22 @@ void watch_share_budget(struct watch *w, struct session *joining)
 		session_set_budget(joining, spare);
 }
 
+/* One at a time is on its way to the worker: a chunk that is full stays so until it is there. */
 static void end_chunk_when_due(struct watch *w, uint64_t now_ns)
 {
-	uint32_t wanted = __atomic_exchange_n(&w->worker->roll_wanted, 0, __ATOMIC_RELAXED);
 	struct batch *b;
 
-	if (!wanted && now_ns - w->chunk_start_ns < w->chunk_ns)
+	if (w->rolls != load_acquire(&w->worker->rolls))
+		return;
+	if (!load_relaxed(&w->worker->roll_wanted) && now_ns - w->chunk_start_ns < w->chunk_ns)
+		return;
+	b = batch_new(BATCH_ROLL, NULL, 0);
+	if (!b)
 		return;
 	for (struct session *s = w->first; s; s = s->next)
 		push_counts(w, BATCH_COUNTS, s, NULL);
-	b = batch_new(BATCH_ROLL, NULL, 0);
-	if (b)
-		b->time_ns = now_ns;
+	b->time_ns = now_ns;
+	w->rolls++;
 	outside_pass(w->outside, b);
 	w->chunk_start_ns = now_ns;
 }
@@ -339,6 +343,11 @@ static uint32_t drain_one(struct watch *w, struct session *s, uint64_t now_ns)
 	return result.fill_permille;
 }
 
+static uint64_t watch_now(const struct watch *w)
+{
+	return w->now ? w->now() : clock_mono_ns();
+}
+
 /* Sessions that the last pass had no time for come first: each round has every session once.
  * Returns how full the fullest ring was. */
 static uint32_t drain_sessions(struct watch *w, uint64_t now_ns)
@@ -349,7 +358,7 @@ static uint32_t drain_sessions(struct watch *w, uint64_t now_ns)
 	for (struct session *s = w->first; s; s = s->next) {
 		if (s->round == w->round)
 			continue;
-		if (clock_mono_ns() - now_ns >= PASS_NS) {
+		if (watch_now(w) - now_ns >= PASS_NS) {
 			w->is_behind = 1;
 			return fill;
 		}
@@ -361,9 +370,9 @@ static uint32_t drain_sessions(struct watch *w, uint64_t now_ns)
 	return fill;
 }
 
-static void drain_all(struct watch *w)
+void watch_drain(struct watch *w)
 {
-	uint64_t now_ns = clock_mono_ns();
+	uint64_t now_ns = watch_now(w);
 	uint32_t fill;
 
 	tsc_clock_tick(&w->clock, now_ns);
@@ -438,7 +447,7 @@ void *watch_run(void *arg)
 
 		for (int i = 0; i < n; i++)
 			watch_handle_fd(w, event[i].data.fd);
-		drain_all(w);
+		watch_drain(w);
 	}
 	finish_all(w);
 	return NULL;

@@ -36,14 +36,16 @@ struct watch {
 	int finishing;  /* atomic */
 	int no_children;
 	int max_pause_ms, pause_ms;
-	int is_behind;  /* the last pass did not come to its end */
-	uint32_t round; /* of passes through all sessions, from 1 */
+	int is_behind;         /* the last pass did not come to its end */
+	uint32_t round;        /* of passes through all sessions, from 1 */
+	uint64_t (*now)(void); /* a test's, for the time of passes; NULL: CLOCK_MONOTONIC */
 	uint32_t largest,
 		largest_before; /* largest record of late, and of the time before, bytes */
 	uint64_t largest_ns;    /* when largest_before was set */
 	uint64_t events_ns;     /* when events were last drained; 0 = never */
 	uint64_t shared_ns;     /* when the budget of timers was shared */
 	uint64_t chunk_ns, chunk_start_ns;
+	uint32_t rolls;              /* BATCH_ROLLs sent: the worker takes them when it can */
 	uint64_t joined_ns;          /* when the newest process did */
 	uint32_t processes, running; /* atomic */
 	uint64_t waiting_ns;         /* when processes were attached to; 0 = none were */
@@ -69,6 +71,8 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 	       const struct tables *tables, const struct collector_options *options);
 void watch_close(struct watch *w);
 void *watch_run(void *arg); /* thread function; @arg: struct watch */
+/* One pass through the sessions, of a bounded time: the thread's work, again and again. */
+void watch_drain(struct watch *w);
 /* From any thread: engines stop, all sessions are closed, the thread ends. */
 void watch_finish(struct watch *w);
 void watch_tell_done(struct watch *w); /* the file is complete: programs that wait for it may end */

@@ -135,7 +135,6 @@ static void drain_ended(struct pass *pass, uint32_t index, uint64_t generation,
 			struct weft_slot *slot)
 {
 	struct slot_reader *reader = &pass->session->readers[index];
-
 	int is_taken = 0;
 
 	begin_reader(pass, index, generation, slot);

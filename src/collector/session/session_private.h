@@ -34,7 +34,7 @@ struct pass {
 };
 
 /* In session_rings.c. What is new in both rings of a slot that is held, or in DRAINING, to the
- * queue; 0: the queue would not take any more, and the slot is left as it is. */
+ * queue; 0: the queue would not take any more of one of them, which is left as it is. */
 int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot);
 /* Is there nothing new in either? */
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot);

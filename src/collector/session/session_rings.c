@@ -264,10 +264,12 @@ static int drain_kind(struct pass *pass, uint32_t index, struct weft_slot *slot,
 	return drain_ring(pass, index, slot, &ring);
 }
 
+/* Each ring has its own turn: one that must wait does not hold up the other. */
 int session_drain_rings(struct pass *pass, uint32_t index, struct weft_slot *slot)
 {
-	return drain_kind(pass, index, slot, BATCH_SAMPLES) &&
-	       drain_kind(pass, index, slot, BATCH_EVENTS);
+	int is_taken = drain_kind(pass, index, slot, BATCH_SAMPLES);
+
+	return drain_kind(pass, index, slot, BATCH_EVENTS) && is_taken;
 }
 
 int session_rings_are_empty(const struct slot_reader *reader, const struct weft_slot *slot)

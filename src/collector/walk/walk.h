@@ -40,7 +40,8 @@ struct walker {
 	struct queue *in, *out;
 	struct walking walking;
 	struct held held;
-	int error; /* -ENOMEM: samples are missing; read after the thread was joined */
+	size_t held_max; /* bytes of that: what is above does not wait any longer; 0 = no limit */
+	int error;       /* -ENOMEM: samples are missing; read after the thread was joined */
 };
 
 /* Thread function: ends after BATCH_FINISH. @arg: struct walker. */

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELD_BYTES_MAX ((size_t)64 << 20)
-
 /* The first look at the mappings is of the moment before the target was answered. */
 static void open_process(struct walker *w, struct process *p)
 {
@@ -220,7 +218,7 @@ static void hold_or_hand_on(struct walker *w, struct batch *b)
 	}
 	walker_notice(w, b);
 	held_put(&w->held, b);
-	if (w->held.bytes > HELD_BYTES_MAX)
+	if (w->held_max && w->held.bytes > w->held_max)
 		release_held(w, NULL);
 }
 

@@ -11,7 +11,9 @@
  * any item had, not by the clock: a worker that lags takes everything late. What comes too late
  * all the same is written with a later time, behind what was written already, and with its own
  * context. When more waits than memory is allowed for, all of it is written at once. A thread that
- * has ended stays for a while, for the wall engine notices later.
+ * has ended stays for a while, for the wall engine notices later. Only while memory is scarce, and
+ * rings are held back, can a thread's own sample come when its end was told from outside and it is
+ * gone: then it has a second life in the file.
  *
  * Used by the worker, with the wall engine and for processes that have typed events; else samples
  * come in order.

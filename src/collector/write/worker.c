@@ -275,8 +275,17 @@ static void worker_publish(struct worker *w)
 	store_relaxed(&w->wall_samples, written.in_file.wall);
 	if (written.error)
 		store_relaxed(&w->error, written.error);
-	if (recording_is_full(w->recording))
-		store_relaxed(&w->roll_wanted, 1);
+	store_relaxed(&w->roll_wanted, recording_is_full(w->recording) != 0);
+}
+
+/* Whoever sees that it was taken sees also whether another one is wanted. Pairs:
+ * end_chunk_when_due() (src/collector/run/watch.c). */
+static void worker_roll(struct worker *w, const struct batch *b)
+{
+	timelines_advance(&w->timelines, b->time_ns, 1);
+	recording_roll(w->recording, b->time_ns);
+	worker_publish(w);
+	store_release(&w->rolls, w->rolls + 1);
 }
 
 static void tick(struct worker *w)
@@ -336,8 +345,7 @@ static int dispatch(struct worker *w, const struct batch *b)
 		tick(w);
 		break;
 	case BATCH_ROLL:
-		timelines_advance(&w->timelines, b->time_ns, 1);
-		recording_roll(w->recording, b->time_ns);
+		worker_roll(w, b);
 		break;
 	case BATCH_FINISH:
 		return 0;

@@ -19,8 +19,9 @@ struct worker {
 	struct timelines timelines; /* of the thread itself, with the wall engine */
 	uint64_t period_ns;
 	uint64_t wall_period_ns; /* 0 = the wall engine is off */
-	uint32_t roll_wanted;    /* atomic: set here when the chunk is full; the drain thread takes
-				    it, and queues counts and a BATCH_ROLL */
+	uint32_t roll_wanted;    /* atomic: is the chunk full? Then the drain thread queues counts
+				    and a BATCH_ROLL, if none is on its way */
+	uint32_t rolls;          /* atomic: so many BATCH_ROLLs were taken */
 	uint64_t tick_ns;        /* atomic: when the next BATCH_TICK is due, set here; 0: the drain
 				    thread has queued it */
 	/* Results: read after the thread was joined; bytes and samples also while it runs. */

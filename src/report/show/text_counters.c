@@ -28,7 +28,8 @@ static const struct meaning meanings[] = {
 	{RECORDING_COUNTER_UNBALANCED, "INFO", "of these, whose books did not balance"},
 	{RECORDING_COUNTER_SLOTS_USED, "LEVEL", "slots in use at the end"},
 	{RECORDING_COUNTER_SLOTS_HIGH, "LEVEL", "slots in use, high-water mark"},
-	{RECORDING_COUNTER_THREADS, "INFO", "threads that got a slot"},
+	{RECORDING_COUNTER_THREADS, "INFO",
+	 "threads that got a slot, or were seen from outside alone"},
 	{RECORDING_COUNTER_COLLECTOR_CPU, "INFO", "CPU time of the collector, ns"},
 	{RECORDING_COUNTER_COLLECTOR_MEMORY, "LEVEL", "memory of the collector, bytes"},
 	{RECORDING_COUNTER_COLLECTOR_HIGH, "LEVEL", "the most that it ever was"},
@@ -156,7 +157,7 @@ void text_counters(const struct facts *f, const struct text_style *s, FILE *out)
 static void print_counter(const char *name, const char *kind, int64_t value, const char *help,
 			  FILE *out)
 {
-	fprintf(out, "%12lld  %-20s %-5.4s %s\n", (long long)value, name, kind, help);
+	fprintf(out, "%12lld  %-21s %-5.5s %s\n", (long long)value, name, kind, help);
 }
 
 static int by_up_to(const void *left, const void *right)
@@ -220,7 +221,7 @@ void text_all_counters(const struct facts *f, const struct text_style *s, FILE *
 		fputs("\nThe file holds no counters of weft.\n", out);
 		return;
 	}
-	fprintf(out, "\n%s%12s  %-20s %-5s what it counts%s\n", s->bold, "value", "counter", "kind",
+	fprintf(out, "\n%s%12s  %-21s %-5s what it counts%s\n", s->bold, "value", "counter", "kind",
 		s->plain);
 	for (size_t i = 0; i < MEANING_COUNT; i++)
 		print_counter(meanings[i].name, meanings[i].kind, facts_value(f, meanings[i].name),

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -119,12 +120,28 @@ static void what_is_removed_is_gone(void **state)
 	map_free(m);
 }
 
+/* Those of sanitizers do not. */
+static int allocator_tells(void)
+{
+	size_t before = mallinfo2().uordblks;
+	void *volatile some = malloc(100000);
+	int tells = mallinfo2().uordblks > before;
+
+	free(some);
+	return tells;
+}
+
 static void removed_keys_take_no_memory(void **state)
 {
 	struct map *m = map_new();
 	size_t before = 0;
 
 	(void)state;
+	if (!allocator_tells()) {
+		map_free(m);
+		print_message("the allocator does not tell what is allocated\n");
+		skip();
+	}
 	for (uint64_t i = 0; i < 500000; i++) {
 		assert_non_null(map_put(m, &i, sizeof(i), NULL));
 		if (i >= 100) {

@@ -133,6 +133,27 @@ static void a_pass_ends_in_time_and_the_next_goes_on(void **state)
 	assert_int_equal(count_free(100), 100);
 }
 
+/* The slot's other ring, with runs of coroutines. */
+static void fill_events_ring(uint32_t index, uint32_t bytes)
+{
+	struct weft_slot *slot = process_slot(session->process, index);
+	uint8_t *ring = (uint8_t *)slot + session->process->layout.events_offset;
+	uint32_t each = (uint32_t)sizeof(struct weft_switch_record), at = 0;
+
+	for (; at + each <= bytes; at += each) {
+		struct weft_switch_record r = {
+			.record = {.bytes = each, .type = WEFT_RECORD_SWITCH, .generation = 1},
+			.begin_ns = clock_mono_ns(),
+			.coroutine = at,
+		};
+
+		r.end_ns = r.begin_ns;
+		memcpy(ring + at, &r, sizeof(r));
+	}
+	slot->events_p.head = at;
+	slot->events_p.written = at / each;
+}
+
 /* A ring of the slot with so many bytes of records, which nobody could have put there as one. */
 static void fill_ring(uint32_t index, uint32_t bytes)
 {
@@ -177,6 +198,40 @@ static void the_fullest_ring_gets_the_last_room(void **state)
 	assert_true(process_slot(session->process, 0)->samples_c.tail > 0);
 }
 
+/* Half a ring may be too little for the next record, and there is room to take it. */
+static void a_half_full_ring_counts_as_full(void **state)
+{
+	uint32_t ring = session->process->layout.samples_bytes;
+
+	(void)state;
+	fill_ring(0, ring / 16 * 7);
+	fill_ring(1, ring / 16 * 9);
+	queue_push(&queue, batch_new(BATCH_SETTINGS, NULL, queue.limit / 16 * 15));
+	session_drain(session, &queue, DRAIN_RUNNING);
+	assert_int_equal(process_slot(session->process, 0)->samples_c.tail, 0);
+	assert_true(process_slot(session->process, 1)->samples_c.tail > 0);
+	queue_push(&queue, batch_new(BATCH_SETTINGS, NULL, queue.limit));
+	assert_true(queue_fill_needed(&queue) > 1000);
+}
+
+static void a_full_ring_does_not_wait_for_the_other_one(void **state)
+{
+	uint32_t ring = session->process->layout.events_bytes;
+	const struct weft_slot *slot = process_slot(session->process, 0);
+
+	(void)state;
+	fill_ring(0, sizeof(struct weft_sample_record));
+	fill_events_ring(0, ring / 16 * 15);
+	queue_push(&queue, batch_new(BATCH_SETTINGS, NULL, queue.limit / 4 * 3));
+	session_drain(session, &queue, DRAIN_RUNNING);
+	assert_int_equal(slot->samples_c.tail, 0);
+	assert_int_equal(slot->events_c.tail, slot->events_p.head);
+	free(queue_pop(&queue));
+	free(queue_pop(&queue));
+	session_drain(session, &queue, DRAIN_RUNNING);
+	assert_int_equal(slot->samples_c.tail, slot->samples_p.head);
+}
+
 static void a_queue_knows_what_its_batches_take(void **state)
 {
 	struct batch *b = batch_new(BATCH_SAMPLES, NULL, 1 << 20);
@@ -195,6 +250,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pass_ends_in_time_and_the_next_goes_on, begin,
 						end),
 		cmocka_unit_test_setup_teardown(the_fullest_ring_gets_the_last_room, begin, end),
+		cmocka_unit_test_setup_teardown(a_half_full_ring_counts_as_full, begin, end),
+		cmocka_unit_test_setup_teardown(a_full_ring_does_not_wait_for_the_other_one, begin,
+						end),
 		cmocka_unit_test(a_queue_knows_what_its_batches_take),
 		cmocka_unit_test_setup_teardown(a_false_high_water_mark_costs_no_memory, begin,
 						end),

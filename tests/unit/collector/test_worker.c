@@ -226,6 +226,22 @@ static void a_chunk_that_nobody_ends_is_bounded(void **state)
 	assert_true(written.chunks > 2);
 }
 
+/* The drain thread asks for no other end of the chunk until this one is there. */
+static void a_chunk_that_was_ended_is_not_full(void **state)
+{
+	(void)state;
+	for (int i = 0; i < SAMPLES && !worker.roll_wanted; i++) {
+		own_sample(100 * MS + (uint64_t)i * MS);
+		if (i % 10 == 0)
+			work();
+	}
+	assert_int_equal(worker.roll_wanted, 1);
+	assert_int_equal(worker.rolls, 0);
+	is_known_at(100 * MS + SAMPLES * MS);
+	assert_int_equal(worker.roll_wanted, 0);
+	assert_int_equal(worker.rolls, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +254,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_waits_for_older_ones_is_bounded, begin,
 						finish),
 		cmocka_unit_test_setup_teardown(a_chunk_that_nobody_ends_is_bounded, begin, finish),
+		cmocka_unit_test_setup_teardown(a_chunk_that_was_ended_is_not_full, begin, finish),
 	};
 	int rc, fd = mkstemp(file);
 
