@@ -23,9 +23,15 @@
 
 #include <cmocka.h>
 
+#include "base/atomic.h"
+
 #include "target.h"
 
 #define SILENT 300
+#define MANY 300
+#define MANY_OTHERS 100
+#define SAID 160 /* more than guests and callers, and no more than a socket's queue has room for   \
+		  */
 
 static char file[64];
 
@@ -134,6 +140,166 @@ static void who_says_nothing_keeps_nobody_out(void **state)
 	finish(c, 1);
 }
 
+/* ---- the door alone: what nobody takes stays */
+
+static pid_t own_pid;
+
+static void open_door(struct door *d)
+{
+	own_pid = getpid();
+	unsetenv("WEFT_DIR");
+	assert_int_equal(rendezvous_open(&d->rendezvous, NULL), 0);
+	assert_int_equal(door_open(d, &own_pid), 0);
+}
+
+static void close_door(struct door *d)
+{
+	door_end(d);
+	door_close(d);
+}
+
+/* In a child: asks at @path, says in @said that it has, and waits for the answer. */
+static void ask(const char *path, int said)
+{
+	struct weft_hello hello = {.magic = WEFT_RENDEZVOUS_MAGIC,
+				   .version = WEFT_RENDEZVOUS_VERSION,
+				   .pid = getpid()};
+	struct weft_welcome welcome;
+	int fd = connect_silently(path);
+
+	_exit(send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != (ssize_t)sizeof(hello) ||
+	      write(said, "", 1) != 1 ||
+	      recv(fd, &welcome, sizeof(welcome), 0) != (ssize_t)sizeof(welcome) ||
+	      welcome.status != -ECANCELED);
+}
+
+static void ask_from_children(const char *path, int said, int count)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			ask(path, said);
+	}
+}
+
+static void wait_until_said(int said, int count)
+{
+	char one;
+
+	while (count-- > 0)
+		assert_int_equal(read(said, &one, 1), 1);
+}
+
+static void answer(const struct caller *c)
+{
+	if (c->text)
+		rendezvous_set_answer(c->fd, 0, "");
+	else
+		rendezvous_answer(c->fd, -ECANCELED, NULL);
+	close(c->fd);
+	free(c->text);
+}
+
+/* Answers until all children have ended: how many of them failed. */
+static int answer_all(struct door *d, int count)
+{
+	int failed = 0, status;
+
+	while (count > 0) {
+		struct caller c;
+		pid_t pid;
+
+		while (door_take(d, &c))
+			answer(&c);
+		pid = waitpid(-1, &status, WNOHANG);
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			wait_a_moment();
+			continue;
+		}
+		count--;
+		failed += status != 0;
+	}
+	return failed;
+}
+
+static void who_has_asked_is_never_dropped(void **state)
+{
+	const struct timespec longer_than_a_guest_may_be_silent = {.tv_sec = 1,
+								   .tv_nsec = 200000000};
+	struct door d = DOOR_CLOSED;
+	int said[2];
+
+	(void)state;
+	open_door(&d);
+	assert_int_equal(pipe(said), 0);
+	/* before the door accepts, or they would hold each other's connections open */
+	ask_from_children(d.rendezvous.path, said[1], MANY);
+	assert_int_equal(door_begin(&d), 0);
+	wait_until_said(said[0], SAID);
+	nanosleep(&longer_than_a_guest_may_be_silent, NULL);
+	assert_int_equal(answer_all(&d, MANY), 0);
+	close(said[0]);
+	close(said[1]);
+	close_door(&d);
+}
+
+/* In a child: asks when there is something to read in @go. */
+static pid_t ask_when_told(const char *path, int go, int said)
+{
+	pid_t pid = fork();
+	char one;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (read(go, &one, 1) != 1)
+			_exit(2);
+		ask(path, said);
+	}
+	return pid;
+}
+
+static void await_callers(const struct door *d, uint32_t count)
+{
+	while (load_acquire(&d->put) < count)
+		wait_a_moment();
+}
+
+static void others_leave_room_for_our_own(void **state)
+{
+	struct door d = DOOR_CLOSED;
+	struct caller c;
+	int said[2], go[2];
+	pid_t own;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root's has a second socket */
+	open_door(&d);
+	assert_int_equal(pipe(said), 0);
+	assert_int_equal(pipe(go), 0);
+	own = ask_when_told(d.rendezvous.path, go[0], said[1]);
+	ask_from_children(d.rendezvous.others, said[1], MANY_OTHERS);
+	assert_int_equal(door_begin(&d), 0);
+	wait_until_said(said[0], MANY_OTHERS);
+	await_callers(&d, DOOR_CALLERS_MAX / 2);
+	assert_int_equal(write(go[1], "", 1), 1);
+	await_callers(&d, DOOR_CALLERS_MAX / 2 + 1);
+	for (int i = 0; i <= DOOR_CALLERS_MAX / 2; i++) {
+		assert_int_equal(door_take(&d, &c), 1);
+		answer(&c);
+	}
+	assert_int_equal(c.pid, own);
+	assert_int_equal(answer_all(&d, MANY_OTHERS + 1), 0);
+	for (int i = 0; i < 2; i++) {
+		close(said[i]);
+		close(go[i]);
+	}
+	close_door(&d);
+}
+
 static int has_whole_second(const char *path)
 {
 	struct stat st;
@@ -208,6 +374,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_else_may_connect),
 		cmocka_unit_test(who_says_nothing_keeps_nobody_out),
+		cmocka_unit_test(who_has_asked_is_never_dropped),
+		cmocka_unit_test(others_leave_room_for_our_own),
 		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_heard),
 		cmocka_unit_test(who_comes_when_all_is_over_is_refused_at_once),
 		cmocka_unit_test(what_was_left_is_removed),
