@@ -28,10 +28,10 @@
  * How long a runtime waits, for connection and answer together: WEFT_RENDEZVOUS_PATIENCE_MS; but
  * WEFT_RENDEZVOUS_HURRY_MS if the socket file's modification time is not in whole seconds. Whoever
  * has waited in vain sets it to now (utimensat(2) without times, for which write permission is
- * enough); the collector sets it to a whole second when it begins to listen, and whenever somebody
- * comes. So of all programs that are begun while the collector is stopped only those that wait at
- * the same moment as the first wait long. (A file system that keeps whole seconds alone knows no
- * hurry.)
+ * enough); the collector sets it to a whole second when it begins to listen, and as soon as all who
+ * came have been answered. So of all programs that are begun while the collector is stopped only
+ * those that wait at the same moment as the first wait long. (A file system that keeps whole
+ * seconds alone knows no hurry.)
  */
 #ifndef WEFT_ABI_RENDEZVOUS_H
 #define WEFT_ABI_RENDEZVOUS_H

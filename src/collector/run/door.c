@@ -354,7 +354,6 @@ static void *door_run(void *arg)
 		if (door_wait(d, polled) > 0) {
 			if (polled[POLL_END].revents)
 				return NULL;
-			rendezvous_is_alive(&d->rendezvous);
 			entrance_serve(d, &d->own, polled + POLL_OWN);
 			entrance_serve(d, &d->others, polled + POLL_OTHERS);
 		}

@@ -49,7 +49,8 @@ int rendezvous_accept(const struct rendezvous *r, struct ucred *peer);
 int rendezvous_accept_other(const struct rendezvous *r, struct ucred *peer);
 /* Is @user ourselves, root or the guests' user? */
 int rendezvous_trusts(const struct rendezvous *r, uid_t user);
-/* The collector is there: programs wait for its answer for as long as they do. */
+/* All who came have been answered: programs wait for the answer for as long as they do. Looks at
+ * nothing that changes while the rendezvous is open, so any thread may call it. */
 void rendezvous_is_alive(const struct rendezvous *r);
 
 /* Reads the question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */

@@ -30,8 +30,9 @@
 #define SILENT 300
 #define MANY 300
 #define MANY_OTHERS 100
-#define SAID 160 /* more than guests and callers, and no more than a socket's queue has room for   \
-		  */
+#define SAID                                                                                       \
+	160 /* more than guests and callers, and no more than a socket's queue has room for        \
+	     */
 
 static char file[64];
 
@@ -308,24 +309,52 @@ static int has_whole_second(const char *path)
 	return st.st_mtim.tv_nsec == 0;
 }
 
-static void a_wait_in_vain_is_forgotten_when_somebody_is_heard(void **state)
+/* As who has waited in vain does. 0: the file system has whole seconds alone. */
+static int tell_silence(const char *path)
 {
-	struct collector *c = open_collector();
-	const char *path = collector_socket(c);
 	const struct timespec odd[] = {{.tv_sec = 1000, .tv_nsec = 1},
 				       {.tv_sec = 1000, .tv_nsec = 1}};
 
-	(void)state;
 	assert_true(has_whole_second(path));
 	assert_int_equal(utimensat(AT_FDCWD, path, odd, 0), 0);
-	if (has_whole_second(path)) {
+	return !has_whole_second(path);
+}
+
+static void a_wait_in_vain_is_forgotten_when_somebody_is_answered(void **state)
+{
+	struct collector *c = open_collector();
+	const char *path = collector_socket(c);
+
+	(void)state;
+	if (!tell_silence(path)) {
 		finish(c, 0);
-		skip(); /* a file system of whole seconds */
+		skip();
 	}
 	assert_a_child_joins(path);
 	while (!has_whole_second(path))
 		wait_a_moment();
 	finish(c, 1);
+}
+
+static void a_wait_in_vain_is_not_forgotten_before(void **state)
+{
+	struct door d = DOOR_CLOSED;
+	int said[2], can_be_seen;
+
+	(void)state;
+	open_door(&d);
+	assert_int_equal(pipe(said), 0);
+	can_be_seen = tell_silence(d.rendezvous.path);
+	ask_from_children(d.rendezvous.path, said[1], 1);
+	assert_int_equal(door_begin(&d), 0);
+	await_callers(&d, 1);
+	assert_true(!can_be_seen || !has_whole_second(d.rendezvous.path));
+	assert_int_equal(answer_all(&d, 1), 0);
+	rendezvous_is_alive(&d.rendezvous);
+	assert_true(has_whole_second(d.rendezvous.path));
+	close(said[0]);
+	close(said[1]);
+	close_door(&d);
 }
 
 static void who_comes_when_all_is_over_is_refused_at_once(void **state)
@@ -376,7 +405,8 @@ int main(void)
 		cmocka_unit_test(who_says_nothing_keeps_nobody_out),
 		cmocka_unit_test(who_has_asked_is_never_dropped),
 		cmocka_unit_test(others_leave_room_for_our_own),
-		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_heard),
+		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_answered),
+		cmocka_unit_test(a_wait_in_vain_is_not_forgotten_before),
 		cmocka_unit_test(who_comes_when_all_is_over_is_refused_at_once),
 		cmocka_unit_test(what_was_left_is_removed),
 	};
