@@ -19,6 +19,7 @@
 #define DOOR_WINDOW_NS UINT64_C(10000000)
 #define DOOR_WINDOW_MS 10
 #define EXPIRE_MS 100
+#define TOUCH_NS UINT64_C(3600000000000)
 /* In a window. For each of the others the ancestors are looked up in /proc. */
 #define ADMIT_OWN 64
 #define ADMIT_OTHERS 10
@@ -335,7 +336,17 @@ static int door_wait(struct door *d, struct pollfd *polled)
 	return poll(polled, POLL_COUNT,
 		    own || others                       ? DOOR_WINDOW_MS
 		    : d->own.guests || d->others.guests ? EXPIRE_MS
-							: -1);
+							: (int)(d->touch_ns / 1000000));
+}
+
+static void touch_when_due(struct door *d)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (now_ns - d->touched_ns < d->touch_ns)
+		return;
+	d->touched_ns = now_ns;
+	rendezvous_touch(&d->rendezvous);
 }
 
 static void entrance_serve(struct door *d, struct entrance *e, const struct pollfd *polled)
@@ -359,6 +370,7 @@ static void *door_run(void *arg)
 		}
 		guests_expire(d, &d->own);
 		guests_expire(d, &d->others);
+		touch_when_due(d);
 	}
 }
 
@@ -368,6 +380,8 @@ int door_open(struct door *d, const pid_t *root)
 	d->own = (struct entrance){.limit = ADMIT_OWN, .callers_max = DOOR_CALLERS_MAX};
 	d->others = (struct entrance){
 		.is_others = 1, .limit = ADMIT_OTHERS, .callers_max = DOOR_CALLERS_MAX / 2};
+	d->touch_ns = TOUCH_NS;
+	d->touched_ns = clock_mono_ns();
 	d->callers_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	d->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return d->callers_fd < 0 || d->end_fd < 0 ? -errno : 0;

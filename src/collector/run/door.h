@@ -62,6 +62,8 @@ struct door {
 	uint32_t put, taken; /* atomic */
 	int callers_fd;      /* eventfd: there are callers */
 	int end_fd;          /* eventfd: the thread is to end */
+	uint64_t touch_ns; /* the sockets are touched so often: an hour, unless a test says less */
+	uint64_t touched_ns;
 	pthread_mutex_t lock;
 	pid_t *recorded;
 	size_t recorded_count, recorded_room;

@@ -430,6 +430,22 @@ void rendezvous_is_alive(const struct rendezvous *r)
 		rendezvous_heal(r->others);
 }
 
+/* By the time of access, for that of modification may say that somebody waited in vain. */
+static void touch_socket(const char *path)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+
+	if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW))
+		return; /* it may be removed as too old */
+}
+
+void rendezvous_touch(const struct rendezvous *r)
+{
+	touch_socket(r->path);
+	if (r->others[0])
+		touch_socket(r->others);
+}
+
 /* ---- who comes, and what is asked */
 
 int rendezvous_trusts(const struct rendezvous *r, uid_t user)

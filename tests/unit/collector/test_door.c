@@ -357,6 +357,35 @@ static void a_wait_in_vain_is_not_forgotten_before(void **state)
 	close_door(&d);
 }
 
+static time_t access_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_atim.tv_sec;
+}
+
+static void sockets_never_look_old(void **state)
+{
+	struct door d = DOOR_CLOSED;
+	const char *path[2] = {d.rendezvous.path, d.rendezvous.others};
+	int can_be_seen[2], count;
+
+	(void)state;
+	open_door(&d);
+	count = *path[1] ? 2 : 1;
+	for (int i = 0; i < count; i++)
+		can_be_seen[i] = tell_silence(path[i]);
+	d.touch_ns = 1000000;
+	assert_int_equal(door_begin(&d), 0);
+	for (int i = 0; i < count; i++) {
+		while (access_of(path[i]) == 1000)
+			wait_a_moment();
+		assert_true(!can_be_seen[i] || !has_whole_second(path[i]));
+	}
+	close_door(&d);
+}
+
 static void who_comes_when_all_is_over_is_refused_at_once(void **state)
 {
 	struct collector *c = open_collector();
@@ -407,6 +436,7 @@ int main(void)
 		cmocka_unit_test(others_leave_room_for_our_own),
 		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_answered),
 		cmocka_unit_test(a_wait_in_vain_is_not_forgotten_before),
+		cmocka_unit_test(sockets_never_look_old),
 		cmocka_unit_test(who_comes_when_all_is_over_is_refused_at_once),
 		cmocka_unit_test(what_was_left_is_removed),
 	};
