@@ -193,7 +193,7 @@ static int hear_set(const struct guest *g, struct caller *c)
 {
 	int rc;
 
-	if (g->is_other) {
+	if (g->only_joins) {
 		rendezvous_set_answer(g->fd, -EPERM, "the recording is another user's");
 		return -EPERM;
 	}
@@ -244,6 +244,11 @@ static int has_room(const struct door *d, const struct entrance *e)
 		clock_mono_ns() - e->guest[guest_to_go(e)].since_ns > GUEST_GRACE_NS);
 }
 
+static int is_owner(uid_t user)
+{
+	return user == geteuid() || user == 0;
+}
+
 /* There must be room. */
 static void guest_add(struct door *d, struct entrance *e, int fd, const struct ucred *peer)
 {
@@ -253,8 +258,10 @@ static void guest_add(struct door *d, struct entrance *e, int fd, const struct u
 		if (!door_hear(d, e, i))
 			guest_drop(e, i);
 	}
-	e->guest[e->guests++] = (struct guest){
-		.fd = fd, .pid = peer->pid, .is_other = e->is_others, .since_ns = clock_mono_ns()};
+	e->guest[e->guests++] = (struct guest){.fd = fd,
+					       .pid = peer->pid,
+					       .only_joins = e->is_others || !is_owner(peer->uid),
+					       .since_ns = clock_mono_ns()};
 }
 
 /* Who has asked is not late: it is the callers that are full. */

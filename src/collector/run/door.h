@@ -10,8 +10,9 @@
  * and who may have asked already is kept: so when there are too many guests, too, nobody is let in.
  *
  * At the second socket (rendezvous.h) only processes below the root, or below one that is recorded,
- * become guests, and may only join. They have a line of their own, and half of the places of
- * callers. Before the root is known nobody is heard.
+ * become guests. They have a line of their own, and half of the places of callers. They may only
+ * join, as may processes of the user to whom root has opened the first (rendezvous_open_for()).
+ * Before the root is known nobody is heard.
  *
  * Callers: one producer, the door, one consumer, the drain thread; each owns its end, `put` and
  * `taken`. The list of recorded processes is the drain thread's, which holds the lock for a moment
@@ -31,7 +32,7 @@
 struct guest {
 	int fd;
 	pid_t pid;
-	int is_other; /* came by the second socket */
+	int only_joins; /* may not change settings: of another user, or came by the second socket */
 	uint64_t since_ns;
 };
 

@@ -357,6 +357,62 @@ static void a_wait_in_vain_is_not_forgotten_before(void **state)
 	close_door(&d);
 }
 
+/* In a child: asks for other settings, and shall be refused. 77: it cannot be the other user. */
+static void ask_for_settings(const char *path, uid_t user)
+{
+	struct {
+		struct weft_set set;
+		char text[32];
+	} question = {.set = {.magic = WEFT_SET_MAGIC, .version = WEFT_RENDEZVOUS_VERSION},
+		      .text = "*#enabled=false\n"};
+	struct weft_set_answer got;
+	size_t bytes;
+	int fd;
+
+	if (setresuid(user, user, user))
+		_exit(77);
+	question.set.text_bytes = (uint32_t)strlen(question.text);
+	bytes = sizeof(question.set) + question.set.text_bytes;
+	fd = connect_silently(path);
+	_exit(send(fd, &question, bytes, MSG_NOSIGNAL) != (ssize_t)bytes ||
+	      recv(fd, &got, sizeof(got), 0) != (ssize_t)sizeof(got) || got.status != -EPERM);
+}
+
+/* Root has opened it to a user, one of whose processes it records. */
+static void a_guest_of_roots_changes_no_settings(void **state)
+{
+	const uid_t user = 65534;
+	struct door d = DOOR_CLOSED;
+	int status = 0, rc;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	own_pid = getpid();
+	rc = rendezvous_open_for(&d.rendezvous, user);
+	if (rc == -EINVAL)
+		skip(); /* a user namespace that does not know the user */
+	assert_int_equal(rc, 0);
+	assert_int_equal(door_open(&d, &own_pid), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		ask_for_settings(d.rendezvous.path, user);
+	assert_int_equal(door_begin(&d), 0);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		struct caller c;
+
+		while (door_take(&d, &c))
+			answer(&c);
+		wait_a_moment();
+	}
+	close_door(&d);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 static time_t access_of(const char *path)
 {
 	struct stat st;
@@ -436,6 +492,7 @@ int main(void)
 		cmocka_unit_test(others_leave_room_for_our_own),
 		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_answered),
 		cmocka_unit_test(a_wait_in_vain_is_not_forgotten_before),
+		cmocka_unit_test(a_guest_of_roots_changes_no_settings),
 		cmocka_unit_test(sockets_never_look_old),
 		cmocka_unit_test(who_comes_when_all_is_over_is_refused_at_once),
 		cmocka_unit_test(what_was_left_is_removed),
