@@ -20,9 +20,10 @@
 #define DOOR_WINDOW_MS 10
 #define EXPIRE_MS 100
 #define TOUCH_NS UINT64_C(3600000000000)
-/* In a window. For each of the others the ancestors are looked up in /proc. */
+/* In a window. Of the others the ancestors are looked up in /proc: so many take one more turn. */
 #define ADMIT_OWN 64
 #define ADMIT_OTHERS 10
+#define ANCESTORS_IN_TURN 8
 
 /* Of each entrance its socket, and then its guests. */
 enum {
@@ -122,28 +123,33 @@ static int has_pid(const pid_t *pids, size_t count, pid_t pid)
 	return 0;
 }
 
-static size_t read_ancestors(pid_t pid, pid_t line[ANCESTORS_MAX])
+/* Itself, and those above it, up to @last. */
+static size_t read_ancestors(pid_t pid, pid_t last, pid_t line[ANCESTORS_MAX])
 {
 	size_t count = 0;
 
-	for (; count < ANCESTORS_MAX && pid > 1; count++) {
-		line[count] = pid;
+	while (count < ANCESTORS_MAX && pid > 1) {
+		line[count++] = pid;
+		if (pid == last)
+			break;
 		pid = (pid_t)process_stat_number_of(pid, STAT_PARENT);
 	}
 	return count;
 }
 
-static int is_below_ours(struct door *d, pid_t pid)
+/* One that lies deep takes the turns of several. */
+static int is_below_ours(struct door *d, pid_t pid, unsigned int *turns)
 {
-	pid_t line[ANCESTORS_MAX];
-	size_t count = read_ancestors(pid, line);
-	int found = has_pid(line, count, load_acquire(d->root));
+	pid_t line[ANCESTORS_MAX], root = load_acquire(d->root);
+	size_t count = read_ancestors(pid, root, line);
+	int found = has_pid(line, count, root);
 
+	*turns += (unsigned int)count / ANCESTORS_IN_TURN;
 	if (found)
 		return 1;
 	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < count && !found; i++)
-		found = has_pid(d->recorded, d->recorded_count, line[i]);
+	for (size_t i = 0; i < d->recorded_count && !found; i++)
+		found = has_pid(line, count, d->recorded[i]);
 	pthread_mutex_unlock(&d->lock);
 	return found;
 }
@@ -304,7 +310,7 @@ static void admit(struct door *d, struct entrance *e)
 		e->count = is_shortage(fd) ? e->limit : e->count + 1;
 		if (fd < 0)
 			continue;
-		if (e->is_others && !is_below_ours(d, peer.pid))
+		if (e->is_others && !is_below_ours(d, peer.pid, &e->count))
 			close(fd);
 		else
 			guest_add(d, e, fd, &peer);
