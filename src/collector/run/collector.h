@@ -13,7 +13,7 @@
  *
  * It has five threads, in which all signals are blocked: one hears who comes (door.h), one answers,
  * watches for ends and drains (watch.h), one looks into the processes (outside.h), one walks
- *(walk.h), one names and writes (worker.h). Functions here are called from one thread.
+ * (walk.h), one names and writes (worker.h). Functions here are called from one thread.
  */
 #ifndef WEFT_COLLECTOR_H
 #define WEFT_COLLECTOR_H

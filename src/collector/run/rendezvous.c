@@ -178,11 +178,12 @@ static void stale_remove(const char *directory, const char *prefix)
 /* ---- listening */
 
 /* In whole seconds: whoever asks here is answered (abi/rendezvous.h). */
-static int set_whole_second(const char *path)
+static void set_whole_second(const char *path)
 {
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL)}};
 
-	return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+	if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW))
+		return; /* they wait less long */
 }
 
 static int listen_at(const char *path, mode_t mode)
@@ -193,11 +194,12 @@ static int listen_at(const char *path, mode_t mode)
 	if (fd < 0)
 		return fd;
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, mode) ||
-	    set_whole_second(path) || listen(fd, 128)) {
+	    listen(fd, 128)) {
 		rc = -errno;
 		close(fd);
 		return rc;
 	}
+	set_whole_second(path);
 	return fd;
 }
 
@@ -448,7 +450,8 @@ void rendezvous_touch(const struct rendezvous *r)
 
 /* ---- who comes, and what is asked */
 
-int rendezvous_trusts(const struct rendezvous *r, uid_t user)
+/* Is @user ourselves, root or the guests' user? */
+static int rendezvous_trusts(const struct rendezvous *r, uid_t user)
 {
 	return user == geteuid() || user == 0 || user == r->guests;
 }

@@ -47,8 +47,6 @@ void rendezvous_close(struct rendezvous *r);
 int rendezvous_accept(const struct rendezvous *r, struct ucred *peer);
 /* Likewise one to the second socket, of any user: the caller must know the process. */
 int rendezvous_accept_other(const struct rendezvous *r, struct ucred *peer);
-/* Is @user ourselves, root or the guests' user? */
-int rendezvous_trusts(const struct rendezvous *r, uid_t user);
 /* All who came have been answered: programs wait for the answer for as long as they do. Looks at
  * nothing that changes while the rendezvous is open, so any thread may call it. */
 void rendezvous_is_alive(const struct rendezvous *r);
