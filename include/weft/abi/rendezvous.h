@@ -23,15 +23,18 @@
  * there may be a second, of mode 0666, whose path is the first's with WEFT_RENDEZVOUS_OTHERS behind
  * it: there processes are answered that the recorded program has started and that have become
  * another user's, and no struct weft_set. The path has a number in it that only the recorded
- * programs are told. A runtime that may not connect to the first (EACCES) tries the second.
+ * programs are told. A runtime that may not connect to the first (EACCES) tries the second; one
+ * that is older than this rule gives up, and its program runs unrecorded.
  *
  * How long a runtime waits, for connection and answer together: WEFT_RENDEZVOUS_PATIENCE_MS; but
  * WEFT_RENDEZVOUS_HURRY_MS if the socket file's modification time is not in whole seconds. Whoever
  * has waited in vain sets it to now (utimensat(2) without times, for which write permission is
- * enough); the collector sets it to a whole second when it begins to listen, and whenever somebody
- * comes. So of all programs that are begun while the collector is stopped only those that wait at
- * the same moment as the first wait long. (A file system that keeps whole seconds alone knows no
- * hurry.)
+ * enough); the collector sets it to a whole second when it begins to listen, and as soon as all who
+ * came have been answered. So of all programs that are begun while the collector is stopped only
+ * those that wait at the same moment as the first wait long. A file system that keeps whole seconds
+ * alone knows no hurry; where the file system is read-only for the program it cannot say so, and
+ * each waits long. A collector that is older than this rule never sets a whole second, so that
+ * newer runtimes never wait long for it.
  */
 #ifndef WEFT_ABI_RENDEZVOUS_H
 #define WEFT_ABI_RENDEZVOUS_H
@@ -86,7 +89,7 @@ struct weft_hello {
 	int32_t pid;              /* 0x0C as the process sees itself */
 	int32_t parent_pid;       /* 0x10 as the process sees it; 0 = none */
 	uint32_t runtime_version; /* 0x14 */
-	uint32_t patience_ms;     /* 0x18 how long it waits for the answer; 0 = not told */
+	uint32_t patience_ms;     /* 0x18 how long it waits; 0 = not told. No collector reads it */
 	uint32_t rsv0;            /* 0x1C zero */
 	uint64_t rsv[4];          /* 0x20 zero */
 };

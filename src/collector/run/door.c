@@ -15,20 +15,30 @@
 
 #define ANCESTORS_MAX 64
 #define GUEST_PATIENCE_NS UINT64_C(1000000000)
+#define GUEST_GRACE_NS UINT64_C(50000000)
 #define DOOR_WINDOW_NS UINT64_C(10000000)
 #define DOOR_WINDOW_MS 10
 #define EXPIRE_MS 100
-/* In a window. For each of the others the ancestors are looked up in /proc. */
+#define TOUCH_NS UINT64_C(3600000000000)
+/* In a window. Of the others the ancestors are looked up in /proc: so many take one more turn. */
 #define ADMIT_OWN 64
 #define ADMIT_OTHERS 10
+#define ANCESTORS_IN_TURN 8
 
-enum { POLL_END, POLL_OWN, POLL_OTHERS, POLL_GUESTS };
+/* Of each entrance its socket, and then its guests. */
+enum {
+	POLL_END,
+	POLL_OWN,
+	POLL_OTHERS = POLL_OWN + 1 + DOOR_GUESTS_MAX,
+	POLL_COUNT = POLL_OTHERS + 1 + DOOR_GUESTS_MAX
+};
 
 /* ---- callers */
 
-static int callers_are_full(const struct door *d)
+/* Is who has come by @e heard now? Nobody is before the root is known. */
+static int entrance_is_heard(const struct door *d, const struct entrance *e)
 {
-	return d->put - load_acquire(&d->taken) == DOOR_CALLERS_MAX;
+	return load_acquire(d->root) && d->put - load_acquire(&d->taken) < e->callers_max;
 }
 
 void door_ring(const struct door *d)
@@ -113,28 +123,33 @@ static int has_pid(const pid_t *pids, size_t count, pid_t pid)
 	return 0;
 }
 
-static size_t read_ancestors(pid_t pid, pid_t line[ANCESTORS_MAX])
+/* Itself, and those above it, up to @last. */
+static size_t read_ancestors(pid_t pid, pid_t last, pid_t line[ANCESTORS_MAX])
 {
 	size_t count = 0;
 
-	for (; count < ANCESTORS_MAX && pid > 1; count++) {
-		line[count] = pid;
+	while (count < ANCESTORS_MAX && pid > 1) {
+		line[count++] = pid;
+		if (pid == last)
+			break;
 		pid = (pid_t)process_stat_number_of(pid, STAT_PARENT);
 	}
 	return count;
 }
 
-static int is_below_ours(struct door *d, pid_t pid)
+/* One that lies deep takes the turns of several. */
+static int is_below_ours(struct door *d, pid_t pid, unsigned int *turns)
 {
-	pid_t line[ANCESTORS_MAX];
-	size_t count = read_ancestors(pid, line);
-	int found = has_pid(line, count, load_acquire(d->root));
+	pid_t line[ANCESTORS_MAX], root = load_acquire(d->root);
+	size_t count = read_ancestors(pid, root, line);
+	int found = has_pid(line, count, root);
 
+	*turns += (unsigned int)count / ANCESTORS_IN_TURN;
 	if (found)
 		return 1;
 	pthread_mutex_lock(&d->lock);
-	for (size_t i = 0; i < count && !found; i++)
-		found = has_pid(d->recorded, d->recorded_count, line[i]);
+	for (size_t i = 0; i < d->recorded_count && !found; i++)
+		found = has_pid(line, count, d->recorded[i]);
 	pthread_mutex_unlock(&d->lock);
 	return found;
 }
@@ -142,34 +157,34 @@ static int is_below_ours(struct door *d, pid_t pid)
 /* ---- guests */
 
 /* They stay in the order in which they came. */
-static void guest_remove(struct door *d, size_t i)
+static void guest_remove(struct entrance *e, size_t i)
 {
-	d->guests--;
-	memmove(&d->guest[i], &d->guest[i + 1], (d->guests - i) * sizeof(d->guest[0]));
+	e->guests--;
+	memmove(&e->guest[i], &e->guest[i + 1], (e->guests - i) * sizeof(e->guest[0]));
 }
 
-static void guest_drop(struct door *d, size_t i)
+static void guest_drop(struct entrance *e, size_t i)
 {
-	close(d->guest[i].fd);
-	guest_remove(d, i);
+	close(e->guest[i].fd);
+	guest_remove(e, i);
 }
 
-static size_t guests_of(const struct door *d, pid_t pid)
+static size_t guests_of(const struct entrance *e, pid_t pid)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < d->guests; i++)
-		count += d->guest[i].pid == pid;
+	for (size_t i = 0; i < e->guests; i++)
+		count += e->guest[i].pid == pid;
 	return count;
 }
 
 /* The oldest of the process that has most of them. */
-static size_t guest_to_go(const struct door *d)
+static size_t guest_to_go(const struct entrance *e)
 {
 	size_t worst = 0, most = 0;
 
-	for (size_t i = 0; i < d->guests; i++) {
-		size_t count = guests_of(d, d->guest[i].pid);
+	for (size_t i = 0; i < e->guests; i++) {
+		size_t count = guests_of(e, e->guest[i].pid);
 
 		if (count > most) {
 			worst = i;
@@ -179,29 +194,12 @@ static size_t guest_to_go(const struct door *d)
 	return worst;
 }
 
-static void guest_add(struct door *d, int fd, const struct ucred *peer, int is_other)
-{
-	if (d->guests == DOOR_GUESTS_MAX)
-		guest_drop(d, guest_to_go(d));
-	d->guest[d->guests++] = (struct guest){
-		.fd = fd, .pid = peer->pid, .is_other = is_other, .since_ns = clock_mono_ns()};
-}
-
-static void guests_expire(struct door *d)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	for (size_t i = d->guests; i-- > 0;)
-		if (now_ns - d->guest[i].since_ns > GUEST_PATIENCE_NS)
-			guest_drop(d, i);
-}
-
 /* Reads the question of `weft set`: 0, or -errno, which is answered here. */
 static int hear_set(const struct guest *g, struct caller *c)
 {
 	int rc;
 
-	if (g->is_other) {
+	if (g->only_joins) {
 		rendezvous_set_answer(g->fd, -EPERM, "the recording is another user's");
 		return -EPERM;
 	}
@@ -216,9 +214,9 @@ static int hear_set(const struct guest *g, struct caller *c)
 }
 
 /* 1: it has asked, or is gone, and is no guest any more. */
-static int door_hear(struct door *d, size_t i)
+static int door_hear(struct door *d, struct entrance *e, size_t i)
 {
-	const struct guest *g = &d->guest[i];
+	const struct guest *g = &e->guest[i];
 	struct caller c = {.fd = g->fd, .pid = g->pid};
 	int rc = rendezvous_is_set(g->fd);
 
@@ -232,16 +230,55 @@ static int door_hear(struct door *d, size_t i)
 		callers_put(d, &c);
 	else
 		close(g->fd);
-	guest_remove(d, i);
+	guest_remove(e, i);
 	return 1;
 }
 
 /* The eldest first. */
-static void hear_guests(struct door *d, const struct pollfd *polled)
+static void hear_guests(struct door *d, struct entrance *e, const struct pollfd *polled)
 {
-	for (size_t i = 0, left = d->guests; left > 0 && !callers_are_full(d); left--, polled++)
-		if (!polled->revents || !door_hear(d, i))
+	for (size_t i = 0, left = e->guests; left > 0 && entrance_is_heard(d, e); left--, polled++)
+		if (!polled->revents || !door_hear(d, e, i))
 			i++;
+}
+
+/* Who has asked, or has had no time to, makes no room: then the others wait before the socket. */
+static int has_room(const struct door *d, const struct entrance *e)
+{
+	return e->guests < DOOR_GUESTS_MAX ||
+	       (entrance_is_heard(d, e) &&
+		clock_mono_ns() - e->guest[guest_to_go(e)].since_ns > GUEST_GRACE_NS);
+}
+
+static int is_owner(uid_t user)
+{
+	return user == geteuid() || user == 0;
+}
+
+/* There must be room. */
+static void guest_add(struct door *d, struct entrance *e, int fd, const struct ucred *peer)
+{
+	if (e->guests == DOOR_GUESTS_MAX) {
+		size_t i = guest_to_go(e);
+
+		if (!door_hear(d, e, i))
+			guest_drop(e, i);
+	}
+	e->guest[e->guests++] = (struct guest){.fd = fd,
+					       .pid = peer->pid,
+					       .only_joins = e->is_others || !is_owner(peer->uid),
+					       .since_ns = clock_mono_ns()};
+}
+
+/* Who has asked is not late: it is the callers that are full. */
+static void guests_expire(struct door *d, struct entrance *e)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	while (e->guests && entrance_is_heard(d, e) &&
+	       now_ns - e->guest[0].since_ns > GUEST_PATIENCE_NS)
+		if (!door_hear(d, e, 0))
+			guest_drop(e, 0);
 }
 
 /* ---- connections */
@@ -261,77 +298,112 @@ static int is_shortage(int rc)
 	return rc == -EMFILE || rc == -ENFILE || rc == -ENOBUFS || rc == -ENOMEM;
 }
 
-static void admit(struct door *d, struct entrance *e, int is_other)
+static void admit(struct door *d, struct entrance *e)
 {
-	while (e->count < e->limit) {
+	while (e->count < e->limit && has_room(d, e)) {
 		struct ucred peer;
-		int fd = is_other ? rendezvous_accept_other(&d->rendezvous, &peer)
-				  : rendezvous_accept(&d->rendezvous, &peer);
+		int fd = e->is_others ? rendezvous_accept_other(&d->rendezvous, &peer)
+				      : rendezvous_accept(&d->rendezvous, &peer);
 
 		if (fd == -EAGAIN)
 			return;
 		e->count = is_shortage(fd) ? e->limit : e->count + 1;
 		if (fd < 0)
 			continue;
-		if (is_other && !is_below_ours(d, peer.pid))
+		if (e->is_others && !is_below_ours(d, peer.pid, &e->count))
 			close(fd);
 		else
-			guest_add(d, fd, &peer, is_other);
+			guest_add(d, e, fd, &peer);
 	}
 }
 
 /* ---- the thread */
 
-/* Descriptors that are not to be looked at now are -1, which poll(2) passes over. */
+/* Whose processes the others are is not known before the root is. */
+static int entrance_admits(const struct door *d, struct entrance *e, uint64_t now_ns)
+{
+	return (!e->is_others || load_acquire(d->root)) && has_room(d, e) &&
+	       entrance_is_open(e, now_ns);
+}
+
+/* Descriptors that are not to be looked at now are -1, which poll(2) passes over. 1: there is one
+ * that is to be looked at later. */
+static int entrance_poll(const struct door *d, struct entrance *e, struct pollfd *polled)
+{
+	int listens = e->is_others ? d->rendezvous.others_fd : d->rendezvous.fd;
+	int admits = entrance_admits(d, e, clock_mono_ns()), hears = entrance_is_heard(d, e);
+
+	*polled++ = (struct pollfd){.fd = admits ? listens : -1, .events = POLLIN};
+	for (size_t i = 0; i < DOOR_GUESTS_MAX; i++)
+		polled[i] = (struct pollfd){.fd = hears && i < e->guests ? e->guest[i].fd : -1,
+					    .events = POLLIN};
+	return (listens >= 0 && !admits) || (e->guests && !hears);
+}
+
 static int door_wait(struct door *d, struct pollfd *polled)
 {
-	const struct rendezvous *r = &d->rendezvous;
-	uint64_t now_ns = clock_mono_ns();
-	int knows_root = load_acquire(d->root) != 0, hears = knows_root && !callers_are_full(d);
-	int own = entrance_is_open(&d->own, now_ns) ? r->fd : -1;
-	int others = knows_root && entrance_is_open(&d->others, now_ns) ? r->others_fd : -1;
-	int looks_again = !hears || own != r->fd || others != r->others_fd;
+	int own = entrance_poll(d, &d->own, polled + POLL_OWN);
+	int others = entrance_poll(d, &d->others, polled + POLL_OTHERS);
 
 	polled[POLL_END] = (struct pollfd){.fd = d->end_fd, .events = POLLIN};
-	polled[POLL_OWN] = (struct pollfd){.fd = own, .events = POLLIN};
-	polled[POLL_OTHERS] = (struct pollfd){.fd = others, .events = POLLIN};
-	for (size_t i = 0; i < d->guests; i++)
-		polled[POLL_GUESTS + i] =
-			(struct pollfd){.fd = hears ? d->guest[i].fd : -1, .events = POLLIN};
-	return poll(polled, POLL_GUESTS + d->guests,
-		    looks_again ? DOOR_WINDOW_MS
-		    : d->guests ? EXPIRE_MS
-				: -1);
+	return poll(polled, POLL_COUNT,
+		    own || others                       ? DOOR_WINDOW_MS
+		    : d->own.guests || d->others.guests ? EXPIRE_MS
+							: (int)(d->touch_ns / 1000000));
+}
+
+static void touch_when_due(struct door *d)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (now_ns - d->touched_ns < d->touch_ns)
+		return;
+	d->touched_ns = now_ns;
+	rendezvous_touch(&d->rendezvous);
+}
+
+static void entrance_serve(struct door *d, struct entrance *e, const struct pollfd *polled)
+{
+	hear_guests(d, e, polled + 1);
+	if (polled->revents)
+		admit(d, e);
 }
 
 static void *door_run(void *arg)
 {
-	struct pollfd polled[POLL_GUESTS + DOOR_GUESTS_MAX];
+	struct pollfd polled[POLL_COUNT];
 	struct door *d = arg;
 
 	for (;;) {
 		if (door_wait(d, polled) > 0) {
 			if (polled[POLL_END].revents)
 				return NULL;
-			rendezvous_is_alive(&d->rendezvous);
-			hear_guests(d, polled + POLL_GUESTS);
-			if (polled[POLL_OWN].revents)
-				admit(d, &d->own, 0);
-			if (polled[POLL_OTHERS].revents)
-				admit(d, &d->others, 1);
+			entrance_serve(d, &d->own, polled + POLL_OWN);
+			entrance_serve(d, &d->others, polled + POLL_OTHERS);
 		}
-		guests_expire(d);
+		guests_expire(d, &d->own);
+		guests_expire(d, &d->others);
+		touch_when_due(d);
 	}
 }
 
 int door_open(struct door *d, const pid_t *root)
 {
 	d->root = root;
-	d->own.limit = ADMIT_OWN;
-	d->others.limit = ADMIT_OTHERS;
+	d->own = (struct entrance){.limit = ADMIT_OWN, .callers_max = DOOR_CALLERS_MAX};
+	d->others = (struct entrance){
+		.is_others = 1, .limit = ADMIT_OTHERS, .callers_max = DOOR_CALLERS_MAX / 2};
+	d->touch_ns = TOUCH_NS;
+	d->touched_ns = clock_mono_ns();
 	d->callers_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	d->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return d->callers_fd < 0 || d->end_fd < 0 ? -errno : 0;
+}
+
+static void entrance_clear(struct entrance *e)
+{
+	while (e->guests)
+		guest_drop(e, e->guests - 1);
 }
 
 int door_begin(struct door *d)
@@ -353,8 +425,8 @@ void door_end(struct door *d)
 		d->runs = 0;
 	}
 	rendezvous_shut(&d->rendezvous);
-	while (d->guests)
-		guest_drop(d, d->guests - 1);
+	entrance_clear(&d->own);
+	entrance_clear(&d->others);
 }
 
 void door_close(struct door *d)

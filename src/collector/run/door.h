@@ -6,10 +6,13 @@
  *
  * Bounded are: connections that are accepted in a while (DOOR_WINDOW_NS), those that have asked
  * nothing yet (guests: a second each; when there are too many, one of the process with the most of
- * them goes), and questions that wait for the drain thread. While these are full no more is read.
+ * them goes), and questions that wait for the drain thread. While these are full no more is read,
+ * and who may have asked already is kept: so when there are too many guests, too, nobody is let in.
  *
  * At the second socket (rendezvous.h) only processes below the root, or below one that is recorded,
- * become guests, and may only join. Before the root is known nobody is heard.
+ * become guests. They have a line of their own, and half of the places of callers. They may only
+ * join, as may processes of the user to whom root has opened the first (rendezvous_open_for()).
+ * Before the root is known nobody is heard.
  *
  * Callers: one producer, the door, one consumer, the drain thread; each owns its end, `put` and
  * `taken`. The list of recorded processes is the drain thread's, which holds the lock for a moment
@@ -22,14 +25,14 @@
 
 #include <pthread.h>
 
-#define DOOR_GUESTS_MAX 64
+#define DOOR_GUESTS_MAX 64  /* at each socket */
 #define DOOR_CALLERS_MAX 32 /* a power of two */
 
 /* A connection that has asked nothing yet. */
 struct guest {
 	int fd;
 	pid_t pid;
-	int is_other; /* came by the second socket */
+	int only_joins; /* may not change settings: of another user, or came by the second socket */
 	uint64_t since_ns;
 };
 
@@ -42,22 +45,26 @@ struct caller {
 	char *text; /* of @set, WEFT_SET_TEXT_MAX bytes; NULL: it is a hello */
 };
 
-/* How often one of the two sockets is accepted from. */
+/* One of the two sockets: how often is accepted from it, and who has come. */
 struct entrance {
+	int is_others;
 	uint64_t window_ns;
 	unsigned int count, limit;
+	uint32_t callers_max; /* guests are heard while there are fewer callers */
+	struct guest guest[DOOR_GUESTS_MAX];
+	size_t guests;
 };
 
 struct door {
 	struct rendezvous rendezvous;
 	const pid_t *root; /* atomic; 0 = not known */
-	struct guest guest[DOOR_GUESTS_MAX];
-	size_t guests;
 	struct entrance own, others;
 	struct caller caller[DOOR_CALLERS_MAX];
 	uint32_t put, taken; /* atomic */
 	int callers_fd;      /* eventfd: there are callers */
 	int end_fd;          /* eventfd: the thread is to end */
+	uint64_t touch_ns; /* the sockets are touched so often: an hour, unless a test says less */
+	uint64_t touched_ns;
 	pthread_mutex_t lock;
 	pid_t *recorded;
 	size_t recorded_count, recorded_room;

@@ -178,11 +178,12 @@ static void stale_remove(const char *directory, const char *prefix)
 /* ---- listening */
 
 /* In whole seconds: whoever asks here is answered (abi/rendezvous.h). */
-static int set_whole_second(const char *path)
+static void set_whole_second(const char *path)
 {
 	const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL)}};
 
-	return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+	if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW))
+		return; /* they wait less long */
 }
 
 static int listen_at(const char *path, mode_t mode)
@@ -193,11 +194,12 @@ static int listen_at(const char *path, mode_t mode)
 	if (fd < 0)
 		return fd;
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || chmod(path, mode) ||
-	    set_whole_second(path) || listen(fd, 128)) {
+	    listen(fd, 128)) {
 		rc = -errno;
 		close(fd);
 		return rc;
 	}
+	set_whole_second(path);
 	return fd;
 }
 
@@ -430,9 +432,26 @@ void rendezvous_is_alive(const struct rendezvous *r)
 		rendezvous_heal(r->others);
 }
 
+/* By the time of access, for that of modification may say that somebody waited in vain. */
+static void touch_socket(const char *path)
+{
+	const struct timespec times[] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+
+	if (utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW))
+		return; /* it may be removed as too old */
+}
+
+void rendezvous_touch(const struct rendezvous *r)
+{
+	touch_socket(r->path);
+	if (r->others[0])
+		touch_socket(r->others);
+}
+
 /* ---- who comes, and what is asked */
 
-int rendezvous_trusts(const struct rendezvous *r, uid_t user)
+/* Is @user ourselves, root or the guests' user? */
+static int rendezvous_trusts(const struct rendezvous *r, uid_t user)
 {
 	return user == geteuid() || user == 0 || user == r->guests;
 }

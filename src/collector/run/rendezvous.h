@@ -47,10 +47,12 @@ void rendezvous_close(struct rendezvous *r);
 int rendezvous_accept(const struct rendezvous *r, struct ucred *peer);
 /* Likewise one to the second socket, of any user: the caller must know the process. */
 int rendezvous_accept_other(const struct rendezvous *r, struct ucred *peer);
-/* Is @user ourselves, root or the guests' user? */
-int rendezvous_trusts(const struct rendezvous *r, uid_t user);
-/* The collector is there: programs wait for its answer for as long as they do. */
+/* All who came have been answered: programs wait for the answer for as long as they do. Looks at
+ * nothing that changes while the rendezvous is open, so any thread may call it. */
 void rendezvous_is_alive(const struct rendezvous *r);
+/* To be called every few hours: who removes old files (systemd-tmpfiles) knows by /proc/net/unix
+ * that a socket is in use, but there some are under another name. Likewise from any thread. */
+void rendezvous_touch(const struct rendezvous *r);
 
 /* Reads the question: 0; -EAGAIN not here yet; -EBADMSG malformed; -ECONNRESET gone. */
 int rendezvous_hello(int fd, struct weft_hello *out);

@@ -243,8 +243,10 @@ void watch_answer_callers(struct watch *w)
 
 	door_quiet(&w->door);
 	while (!was_set && clock_mono_ns() - began_ns < CALLERS_NS) {
-		if (!door_take(&w->door, &c))
+		if (!door_take(&w->door, &c)) {
+			rendezvous_is_alive(&w->door.rendezvous);
 			return;
+		}
 		was_set = c.text != NULL;
 		watch_answer(w, &c);
 		close(c.fd);

@@ -63,16 +63,31 @@ static void tell_silence(const char *path)
 	sys_call4(SYS_utimensat, AT_FDCWD, path, 0, 0);
 }
 
-static void limit_wait(int fd, int which, const struct patience *p)
+static uint32_t patience_left_ms(const struct patience *p)
 {
 	uint64_t waited_ms = (clock_monotonic_ns() - p->began_ns) / 1000000;
-	uint32_t left_ms = waited_ms < p->ms ? p->ms - (uint32_t)waited_ms : 1;
+
+	return waited_ms < p->ms ? p->ms - (uint32_t)waited_ms : 0;
+}
+
+/* Before each call that waits, for what is left: @which is SO_SNDTIMEO or SO_RCVTIMEO. */
+static void limit_wait(int fd, int which, const struct patience *p)
+{
+	uint32_t left_ms = patience_left_ms(p);
 	struct timeval left = {.tv_sec = left_ms / 1000, .tv_usec = left_ms % 1000 * 1000};
 
+	if (left_ms == 0)
+		left.tv_usec = 1000; /* 0 would be for ever */
 	sys_call5(SYS_setsockopt, fd, SOL_SOCKET, which, &left, sizeof(left));
 }
 
-/* Its descriptor, which waits for an answer no longer than @p is; -EAGAIN: nobody accepts. */
+/* A signal has interrupted a call that waits. */
+static int waits_on(long result, const struct patience *p)
+{
+	return result == -EINTR && patience_left_ms(p) > 0;
+}
+
+/* Its descriptor; -EAGAIN: nobody accepts. */
 static int join_connect_to(const struct sockaddr_un *address, struct patience *p)
 {
 	long fd = sys_call3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), failed;
@@ -82,13 +97,14 @@ static int join_connect_to(const struct sockaddr_un *address, struct patience *p
 	p->began_ns = clock_monotonic_ns();
 	p->ms = join_is_silent(address->sun_path) ? WEFT_RENDEZVOUS_HURRY_MS
 						  : WEFT_RENDEZVOUS_PATIENCE_MS;
-	limit_wait((int)fd, SO_SNDTIMEO, p);
-	failed = sys_call3(SYS_connect, fd, address, sizeof(*address));
+	do {
+		limit_wait((int)fd, SO_SNDTIMEO, p);
+		failed = sys_call3(SYS_connect, fd, address, sizeof(*address));
+	} while (waits_on(failed, p));
 	if (failed) {
 		sys_call1(SYS_close, fd);
-		return (int)failed;
+		return failed == -EINTR ? -EAGAIN : (int)failed;
 	}
-	limit_wait((int)fd, SO_RCVTIMEO, p);
 	return (int)fd;
 }
 
@@ -154,8 +170,10 @@ static int check_welcome(const struct weft_welcome *w, long bytes, int fd)
 	return fd < 0 ? -EPROTO : 0;
 }
 
-/* Stores descriptors in @fds from number @first on; the caller closes them in any case. */
-static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT], int first)
+/* Stores descriptors in @fds from number @first on; the caller closes them in any case. -EAGAIN: no
+ * answer came in time. */
+static int hear_welcome(int socket_fd, const struct patience *p, struct weft_welcome *w,
+			int fds[FD_COUNT], int first)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(FD_COUNT * sizeof(int))] = {0};
 	struct iovec part = {.iov_base = w, .iov_len = sizeof(*w)};
@@ -165,10 +183,11 @@ static int hear_welcome(int socket_fd, struct weft_welcome *w, int fds[FD_COUNT]
 				 .msg_controllen = sizeof(control)};
 	long bytes;
 
-	do
+	do {
+		limit_wait(socket_fd, SO_RCVTIMEO, p);
 		bytes = sys_call3(SYS_recvmsg, socket_fd, &message, MSG_CMSG_CLOEXEC);
-	while (bytes == -EINTR);
-	if (bytes == -EAGAIN)
+	} while (waits_on(bytes, p));
+	if (bytes == -EAGAIN || bytes == -EINTR)
 		return -EAGAIN;
 	if (bytes >= 0)
 		take_fds(&message, fds, first);
@@ -192,7 +211,7 @@ static int join_ask(uint32_t flags, struct weft_welcome *welcome, int fds[FD_COU
 	if (!failed)
 		failed = say_hello(socket_fd, flags, patience.ms);
 	if (!failed)
-		failed = hear_welcome(socket_fd, welcome, fds, first);
+		failed = hear_welcome(socket_fd, &patience, welcome, fds, first);
 	if (socket_fd >= 0)
 		sys_call1(SYS_close, socket_fd);
 	if (failed == -EAGAIN)

@@ -3,7 +3,7 @@
  * deaf LIBRARY COMMAND...: runs the command with LIBRARY preloaded under a collector that never
  * answers, as one that is stopped, and says when all is over how long each of its programs had been
  * ready to wait, in milliseconds, a line each in the order in which they came. No more than 128 of
- * them find room before its socket.
+ * them find room before its socket. Nobody else reads patience_ms of struct weft_hello.
  */
 #include <errno.h>
 #include <fcntl.h>

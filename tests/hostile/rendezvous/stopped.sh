@@ -30,6 +30,23 @@ cat >"$work/nest" <<-'END'
 END
 check "... also where each begins the next" waits 1 4 sh "$work/nest" 4
 
+# A stop and a continue interrupt a program that waits for the answer: it must not wait anew.
+has_ended_nudged() { # PID of whom has begun it
+	local child
+	for child in $(cat "/proc/$1/task/$1/children"); do
+		kill -STOP "$child" && kill -CONT "$child"
+	done
+	[ ! -d "/proc/$1" ]
+}
+
+nudged() {
+	"$deaf" "$lib" "$nothing" >"$work/waits" &
+	local waiting=$!
+	started+=("$waiting")
+	await 600 has_ended_nudged "$waiting" && wait "$waiting" && grep -v nothing "$work/waits"
+}
+check "... and one that is stopped and continued again and again waits no longer" nudged
+
 is_silent() { # SOCKET
 	[ -S "$1" ] && ! stat -c %y "$1" | grep -q '\.000000000 '
 }

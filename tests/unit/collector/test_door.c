@@ -23,9 +23,16 @@
 
 #include <cmocka.h>
 
+#include "base/atomic.h"
+
 #include "target.h"
 
 #define SILENT 300
+#define MANY 300
+#define MANY_OTHERS 100
+#define SAID                                                                                       \
+	160 /* more than guests and callers, and no more than a socket's queue has room for        \
+	     */
 
 static char file[64];
 
@@ -134,6 +141,166 @@ static void who_says_nothing_keeps_nobody_out(void **state)
 	finish(c, 1);
 }
 
+/* ---- the door alone: what nobody takes stays */
+
+static pid_t own_pid;
+
+static void open_door(struct door *d)
+{
+	own_pid = getpid();
+	unsetenv("WEFT_DIR");
+	assert_int_equal(rendezvous_open(&d->rendezvous, NULL), 0);
+	assert_int_equal(door_open(d, &own_pid), 0);
+}
+
+static void close_door(struct door *d)
+{
+	door_end(d);
+	door_close(d);
+}
+
+/* In a child: asks at @path, says in @said that it has, and waits for the answer. */
+static void ask(const char *path, int said)
+{
+	struct weft_hello hello = {.magic = WEFT_RENDEZVOUS_MAGIC,
+				   .version = WEFT_RENDEZVOUS_VERSION,
+				   .pid = getpid()};
+	struct weft_welcome welcome;
+	int fd = connect_silently(path);
+
+	_exit(send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != (ssize_t)sizeof(hello) ||
+	      write(said, "", 1) != 1 ||
+	      recv(fd, &welcome, sizeof(welcome), 0) != (ssize_t)sizeof(welcome) ||
+	      welcome.status != -ECANCELED);
+}
+
+static void ask_from_children(const char *path, int said, int count)
+{
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			ask(path, said);
+	}
+}
+
+static void wait_until_said(int said, int count)
+{
+	char one;
+
+	while (count-- > 0)
+		assert_int_equal(read(said, &one, 1), 1);
+}
+
+static void answer(const struct caller *c)
+{
+	if (c->text)
+		rendezvous_set_answer(c->fd, 0, "");
+	else
+		rendezvous_answer(c->fd, -ECANCELED, NULL);
+	close(c->fd);
+	free(c->text);
+}
+
+/* Answers until all children have ended: how many of them failed. */
+static int answer_all(struct door *d, int count)
+{
+	int failed = 0, status;
+
+	while (count > 0) {
+		struct caller c;
+		pid_t pid;
+
+		while (door_take(d, &c))
+			answer(&c);
+		pid = waitpid(-1, &status, WNOHANG);
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			wait_a_moment();
+			continue;
+		}
+		count--;
+		failed += status != 0;
+	}
+	return failed;
+}
+
+static void who_has_asked_is_never_dropped(void **state)
+{
+	const struct timespec longer_than_a_guest_may_be_silent = {.tv_sec = 1,
+								   .tv_nsec = 200000000};
+	struct door d = DOOR_CLOSED;
+	int said[2];
+
+	(void)state;
+	open_door(&d);
+	assert_int_equal(pipe(said), 0);
+	/* before the door accepts, or they would hold each other's connections open */
+	ask_from_children(d.rendezvous.path, said[1], MANY);
+	assert_int_equal(door_begin(&d), 0);
+	wait_until_said(said[0], SAID);
+	nanosleep(&longer_than_a_guest_may_be_silent, NULL);
+	assert_int_equal(answer_all(&d, MANY), 0);
+	close(said[0]);
+	close(said[1]);
+	close_door(&d);
+}
+
+/* In a child: asks when there is something to read in @go. */
+static pid_t ask_when_told(const char *path, int go, int said)
+{
+	pid_t pid = fork();
+	char one;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (read(go, &one, 1) != 1)
+			_exit(2);
+		ask(path, said);
+	}
+	return pid;
+}
+
+static void await_callers(const struct door *d, uint32_t count)
+{
+	while (load_acquire(&d->put) < count)
+		wait_a_moment();
+}
+
+static void others_leave_room_for_our_own(void **state)
+{
+	struct door d = DOOR_CLOSED;
+	struct caller c;
+	int said[2], go[2];
+	pid_t own;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root's has a second socket */
+	open_door(&d);
+	assert_int_equal(pipe(said), 0);
+	assert_int_equal(pipe(go), 0);
+	own = ask_when_told(d.rendezvous.path, go[0], said[1]);
+	ask_from_children(d.rendezvous.others, said[1], MANY_OTHERS);
+	assert_int_equal(door_begin(&d), 0);
+	wait_until_said(said[0], MANY_OTHERS);
+	await_callers(&d, DOOR_CALLERS_MAX / 2);
+	assert_int_equal(write(go[1], "", 1), 1);
+	await_callers(&d, DOOR_CALLERS_MAX / 2 + 1);
+	for (int i = 0; i <= DOOR_CALLERS_MAX / 2; i++) {
+		assert_int_equal(door_take(&d, &c), 1);
+		answer(&c);
+	}
+	assert_int_equal(c.pid, own);
+	assert_int_equal(answer_all(&d, MANY_OTHERS + 1), 0);
+	for (int i = 0; i < 2; i++) {
+		close(said[i]);
+		close(go[i]);
+	}
+	close_door(&d);
+}
+
 static int has_whole_second(const char *path)
 {
 	struct stat st;
@@ -142,24 +309,137 @@ static int has_whole_second(const char *path)
 	return st.st_mtim.tv_nsec == 0;
 }
 
-static void a_wait_in_vain_is_forgotten_when_somebody_is_heard(void **state)
+/* As who has waited in vain does. 0: the file system has whole seconds alone. */
+static int tell_silence(const char *path)
 {
-	struct collector *c = open_collector();
-	const char *path = collector_socket(c);
 	const struct timespec odd[] = {{.tv_sec = 1000, .tv_nsec = 1},
 				       {.tv_sec = 1000, .tv_nsec = 1}};
 
-	(void)state;
 	assert_true(has_whole_second(path));
 	assert_int_equal(utimensat(AT_FDCWD, path, odd, 0), 0);
-	if (has_whole_second(path)) {
+	return !has_whole_second(path);
+}
+
+static void a_wait_in_vain_is_forgotten_when_somebody_is_answered(void **state)
+{
+	struct collector *c = open_collector();
+	const char *path = collector_socket(c);
+
+	(void)state;
+	if (!tell_silence(path)) {
 		finish(c, 0);
-		skip(); /* a file system of whole seconds */
+		skip();
 	}
 	assert_a_child_joins(path);
 	while (!has_whole_second(path))
 		wait_a_moment();
 	finish(c, 1);
+}
+
+static void a_wait_in_vain_is_not_forgotten_before(void **state)
+{
+	struct door d = DOOR_CLOSED;
+	int said[2], can_be_seen;
+
+	(void)state;
+	open_door(&d);
+	assert_int_equal(pipe(said), 0);
+	can_be_seen = tell_silence(d.rendezvous.path);
+	ask_from_children(d.rendezvous.path, said[1], 1);
+	assert_int_equal(door_begin(&d), 0);
+	await_callers(&d, 1);
+	assert_true(!can_be_seen || !has_whole_second(d.rendezvous.path));
+	assert_int_equal(answer_all(&d, 1), 0);
+	rendezvous_is_alive(&d.rendezvous);
+	assert_true(has_whole_second(d.rendezvous.path));
+	close(said[0]);
+	close(said[1]);
+	close_door(&d);
+}
+
+/* In a child: asks for other settings, and shall be refused. 77: it cannot be the other user. */
+static void ask_for_settings(const char *path, uid_t user)
+{
+	struct {
+		struct weft_set set;
+		char text[32];
+	} question = {.set = {.magic = WEFT_SET_MAGIC, .version = WEFT_RENDEZVOUS_VERSION},
+		      .text = "*#enabled=false\n"};
+	struct weft_set_answer got;
+	size_t bytes;
+	int fd;
+
+	if (setresuid(user, user, user))
+		_exit(77);
+	question.set.text_bytes = (uint32_t)strlen(question.text);
+	bytes = sizeof(question.set) + question.set.text_bytes;
+	fd = connect_silently(path);
+	_exit(send(fd, &question, bytes, MSG_NOSIGNAL) != (ssize_t)bytes ||
+	      recv(fd, &got, sizeof(got), 0) != (ssize_t)sizeof(got) || got.status != -EPERM);
+}
+
+/* Root has opened it to a user, one of whose processes it records. */
+static void a_guest_of_roots_changes_no_settings(void **state)
+{
+	const uid_t user = 65534;
+	struct door d = DOOR_CLOSED;
+	int status = 0, rc;
+	pid_t pid;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	own_pid = getpid();
+	rc = rendezvous_open_for(&d.rendezvous, user);
+	if (rc == -EINVAL)
+		skip(); /* a user namespace that does not know the user */
+	assert_int_equal(rc, 0);
+	assert_int_equal(door_open(&d, &own_pid), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		ask_for_settings(d.rendezvous.path, user);
+	assert_int_equal(door_begin(&d), 0);
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		struct caller c;
+
+		while (door_take(&d, &c))
+			answer(&c);
+		wait_a_moment();
+	}
+	close_door(&d);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+static time_t access_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_atim.tv_sec;
+}
+
+static void sockets_never_look_old(void **state)
+{
+	struct door d = DOOR_CLOSED;
+	const char *path[2] = {d.rendezvous.path, d.rendezvous.others};
+	int can_be_seen[2], count;
+
+	(void)state;
+	open_door(&d);
+	count = *path[1] ? 2 : 1;
+	for (int i = 0; i < count; i++)
+		can_be_seen[i] = tell_silence(path[i]);
+	d.touch_ns = 1000000;
+	assert_int_equal(door_begin(&d), 0);
+	for (int i = 0; i < count; i++) {
+		while (access_of(path[i]) == 1000)
+			wait_a_moment();
+		assert_true(!can_be_seen[i] || !has_whole_second(path[i]));
+	}
+	close_door(&d);
 }
 
 static void who_comes_when_all_is_over_is_refused_at_once(void **state)
@@ -208,7 +488,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nobody_else_may_connect),
 		cmocka_unit_test(who_says_nothing_keeps_nobody_out),
-		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_heard),
+		cmocka_unit_test(who_has_asked_is_never_dropped),
+		cmocka_unit_test(others_leave_room_for_our_own),
+		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_answered),
+		cmocka_unit_test(a_wait_in_vain_is_not_forgotten_before),
+		cmocka_unit_test(a_guest_of_roots_changes_no_settings),
+		cmocka_unit_test(sockets_never_look_old),
 		cmocka_unit_test(who_comes_when_all_is_over_is_refused_at_once),
 		cmocka_unit_test(what_was_left_is_removed),
 	};
