@@ -104,6 +104,7 @@ static int make_rendezvous(char *path, size_t room)
 	return bytes > 0 && (size_t)bytes < room ? 0 : -ENAMETOOLONG;
 }
 
+/* Where the program has no stderr there is /dev/null, or what the collector opens would be its. */
 static void close_all_but_stderr(void)
 {
 	sys_call1(SYS_close, 0);
@@ -113,6 +114,8 @@ static void close_all_but_stderr(void)
 			sys_call1(SYS_close, fd);
 	if (open("/dev/null", O_RDWR) == 0)
 		dup2(0, 1);
+	if (sys_call3(SYS_fcntl, STDERR_FILENO, F_GETFD, 0) < 0)
+		dup2(0, STDERR_FILENO);
 }
 
 /* In the grandchild: becomes the collector, without our preload. */
