@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -183,6 +184,17 @@ static int cmd_collect_begin(struct collector **c, const struct collector_option
 	return cli_error("%s: %s", what, what == o->path ? output_why(rc) : strerror(-rc));
 }
 
+/* Its directory was made for us alone. That it is gone says that whoever began us need not tell why
+ * there is no recording (src/runtime/start/launch.c). */
+static void collect_has_told(const char *socket_path)
+{
+	char *path = socket_path ? strdup(socket_path) : NULL;
+
+	if (path)
+		rmdir(dirname(path));
+	free(path);
+}
+
 static int collect(const struct cli_args *args)
 {
 	pid_t root = (pid_t)cli_number(args, "root");
@@ -232,9 +244,14 @@ static int collect(const struct cli_args *args)
 
 static int run(const struct cli_args *args)
 {
+	int status;
+
 	if (is_quiet() || !can_take(STDERR_FILENO))
 		let_go_of_stderr();
-	return collect(args);
+	status = collect(args);
+	if (status)
+		collect_has_told(cli_text(args, "socket"));
+	return status;
 }
 
 const struct cli_command cmd_collect = {
