@@ -59,6 +59,7 @@ preloaded_path() { "$spaced" record -o out.jfr -- sh -c 'echo "$LD_PRELOAD"' 2>s
 	[ "$(stat -c %u-%a "$(dirname "$preload")")" = "$(id -u)-700" ]
 	[ "$(readlink "$preload")" = "$place/a b/lib/libweft.so" ]
 	rm "$preload"
+	[ "$(grep -c "warning: $HOME/.cache/weft: unwind tables are not kept there" stderr)" = 1 ]
 	weft doctor --json
 	expect_in "$(jq -r .checks.cache.value stdout)" "others can exchange it, or a directory on its way"
 }
@@ -68,6 +69,7 @@ preloaded_path() { "$spaced" record -o out.jfr -- sh -c 'echo "$LD_PRELOAD"' 2>s
 	ln -s "$place/elsewhere" home/.cache/weft
 	weft record -o out.jfr -- true
 	expect_status 0
+	expect_in "$err" "unwind tables are not kept there"
 	[ "$(ls elsewhere)" = "" ]
 	rm -r home/.cache
 	ln -s "$place/elsewhere" home/.cache
