@@ -83,6 +83,22 @@ preloaded_path() { "$spaced" record -o out.jfr -- sh -c 'echo "$LD_PRELOAD"' 2>s
 	[ "$(ls elsewhere)" = "" ]
 }
 
+@test "no link can be made: the reason is told" {
+	install_spaced
+	mkdir -m 777 home/.cache
+	chmod 777 home/.cache
+	unshare -m true 2>/dev/null || skip "no mount namespace may be made"
+	cat >inside <<-'END'
+		mount -t tmpfs -o ro none /tmp || exit 99
+		"$1" record -o out.jfr -- touch begun 2>refused
+		echo $? >status
+	END
+	unshare -m sh ./inside "$spaced" || skip "no file system may be mounted"
+	[ "$(cat status)" = 1 ]
+	grep -q 'libweft.so: Read-only file system' refused
+	expect_not [ -e begun ]
+}
+
 @test "a link that leads elsewhere is made anew, and used" {
 	install_spaced
 	preload=$(preloaded_path)
