@@ -2,9 +2,10 @@
 /*
  * weft collect: the collector that LD_PRELOAD=libweft.so WEFT_RECORD=FILE starts by itself.
  * Not for people. It has no terminal and no parent that waits for it; it ignores what would
- * end it before its program has ended, and prints nothing but why it could not begin, or one line
- * at the end of what went wrong: the program's stderr must not be held open in between. With
- * WEFT_QUIET set it prints nothing there.
+ * end it before its program has ended, and prints nothing but why it could not begin, with warnings
+ * of WEFT_SETTINGS before, or one line at the end of what went wrong: the program's stderr must not
+ * be held open in between, and nothing here waits for who reads it. With WEFT_QUIET set it prints
+ * nothing there.
  */
 #include "base/output.h"
 #include "cli/frame/cli.h"
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -51,6 +53,14 @@ static void wait_for_root(const struct collector *c, pid_t root)
 	while (poll(fd, 2, -1) < 0 && errno == EINTR)
 		continue;
 	close(fd[1].fd);
+}
+
+/* Without a wait, and with a reader. */
+static int can_take(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+	return poll(&p, 1, 0) == 1 && p.revents == POLLOUT;
 }
 
 static void let_go_of_stderr(void)
@@ -120,6 +130,10 @@ static void cmd_collect_finish(struct collector *c, pid_t root, const char *outp
 
 	collector_root_ended(c, -1);
 	rc = collector_complete(c, &result);
+	if (fd >= 0 && !can_take(fd)) {
+		close(fd);
+		fd = -1;
+	}
 	if (rc)
 		tell_late(fd, output, output, rc);
 	else if (result.refused)
@@ -170,7 +184,18 @@ static int cmd_collect_begin(struct collector **c, const struct collector_option
 	return cli_error("%s: %s", what, what == o->path ? output_why(rc) : strerror(-rc));
 }
 
-static int run(const struct cli_args *args)
+/* Its directory was made for us alone. That it is gone says that whoever began us need not tell why
+ * there is no recording (src/runtime/start/launch.c). */
+static void collect_has_told(const char *socket_path)
+{
+	char *path = socket_path ? strdup(socket_path) : NULL;
+
+	if (path)
+		rmdir(dirname(path));
+	free(path);
+}
+
+static int collect(const struct cli_args *args)
 {
 	pid_t root = (pid_t)cli_number(args, "root");
 	char *command_line = process_command_line_of(root);
@@ -190,8 +215,6 @@ static int run(const struct cli_args *args)
 	struct collector *c;
 	int rc;
 
-	if (is_quiet())
-		let_go_of_stderr();
 	if (!o.path || !o.socket || !root)
 		return cli_usage("--socket, --output and --root are needed");
 	rc = engines_read(args, &o);
@@ -205,6 +228,8 @@ static int run(const struct cli_args *args)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
+	if (!can_take(STDERR_FILENO))
+		let_go_of_stderr();
 	rc = cmd_collect_begin(&c, &o);
 	free(command_line);
 	settings_args_free(&o);
@@ -215,6 +240,18 @@ static int run(const struct cli_args *args)
 	wait_for_root(c, root);
 	cmd_collect_finish(c, root, o.path, &told);
 	return CLI_DONE;
+}
+
+static int run(const struct cli_args *args)
+{
+	int status;
+
+	if (is_quiet() || !can_take(STDERR_FILENO))
+		let_go_of_stderr();
+	status = collect(args);
+	if (status)
+		collect_has_told(cli_text(args, "socket"));
+	return status;
 }
 
 const struct cli_command cmd_collect = {

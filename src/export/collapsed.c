@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/text/visible.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -97,6 +98,25 @@ static void collapsed_put_path(struct buf *b, const struct model *m, uint32_t pa
 	free(text);
 }
 
+/* A line may be looked at on a terminal: what would be no character there is a blank. */
+static void blank_invisible(char *text)
+{
+	const char *at = text, *end = text + strlen(text);
+	char piece[VISIBLE_BYTES];
+
+	while (at < end) {
+		size_t bytes = visible_next(&at, end, piece);
+
+		if (visible_columns(piece, bytes) > 1) {
+			*text++ = ' ';
+			continue;
+		}
+		memcpy(text, piece, bytes);
+		text += bytes;
+	}
+	*text = '\0';
+}
+
 static char *line_text(const struct export_job *x, const uint32_t *key)
 {
 	const struct model *m = source_model(x->source);
@@ -109,10 +129,12 @@ static char *line_text(const struct export_job *x, const uint32_t *key)
 	else
 		collapsed_put_path(&b, m, key[0]);
 	buf_put_u8(&b, 0);
-	if (!b.failed)
-		return (char *)b.data;
-	buf_free(&b);
-	return NULL;
+	if (b.failed) {
+		buf_free(&b);
+		return NULL;
+	}
+	blank_invisible((char *)b.data);
+	return (char *)b.data;
 }
 
 static int collapsed_by_text(const void *left, const void *right)

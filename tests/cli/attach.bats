@@ -395,6 +395,10 @@ refused() {
 	CARRIED+=("$inner")
 	way="nsenter -t $inner -p unshare --mount-proc weft record -p 1"
 	refused "$inner" "lives in another PID namespace (a container): run weft there: $way"
+	start without unshare -p -f --kill-child "$WEFT_CARRY" rest
+	without=$(pgrep -P "$pid")
+	CARRIED+=("$without")
+	refused "$without" "carries no weft"
 	$(sed 's/ weft .*/ true/' <<<"$way") || skip "no /proc may be mounted"
 	# What it says is what is to be done; here weft is not in PATH.
 	status=0

@@ -3,7 +3,8 @@
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
-	unset LD_PRELOAD WEFT_LIB WEFT_DIR WEFT_CACHE WEFT_HOOKS WEFT_RECORD WEFT_SOCKET WEFT_WAITS
+	unset LD_PRELOAD WEFT_LIB WEFT_DIR WEFT_CACHE WEFT_HOOKS WEFT_RECORD WEFT_SOCKET WEFT_WAITS \
+		WEFT_QUIET
 }
 
 # Runs the command; sets status, out, err (files: stdout, stderr).

@@ -163,6 +163,9 @@ expect_rows() {
 	[ "$(jq .samples stdout)" = 9 ]
 	weft report shop.jfr --json --where 'span=(none)' --where module=libfoo.so
 	[ "$(jq .samples stdout)" = 1 ]
+	long=$(printf '/%300s' '' | tr ' ' '*')
+	weft report shop.jfr --where "tag:route=$long"
+	expect_in "$out" "tag:route=$long"
 	weft report shop.jfr --where tag:route=/nowhere
 	expect_status 1
 	expect_in "$err" "weft report: shop.jfr: none of 13 samples is selected by --where"

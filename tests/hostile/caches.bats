@@ -59,6 +59,7 @@ preloaded_path() { "$spaced" record -o out.jfr -- sh -c 'echo "$LD_PRELOAD"' 2>s
 	[ "$(stat -c %u-%a "$(dirname "$preload")")" = "$(id -u)-700" ]
 	[ "$(readlink "$preload")" = "$place/a b/lib/libweft.so" ]
 	rm "$preload"
+	[ "$(grep -c "warning: $HOME/.cache/weft: unwind tables are not kept there" stderr)" = 1 ]
 	weft doctor --json
 	expect_in "$(jq -r .checks.cache.value stdout)" "others can exchange it, or a directory on its way"
 }
@@ -68,6 +69,7 @@ preloaded_path() { "$spaced" record -o out.jfr -- sh -c 'echo "$LD_PRELOAD"' 2>s
 	ln -s "$place/elsewhere" home/.cache/weft
 	weft record -o out.jfr -- true
 	expect_status 0
+	expect_in "$err" "unwind tables are not kept there"
 	[ "$(ls elsewhere)" = "" ]
 	rm -r home/.cache
 	ln -s "$place/elsewhere" home/.cache
@@ -79,6 +81,22 @@ preloaded_path() { "$spaced" record -o out.jfr -- sh -c 'echo "$LD_PRELOAD"' 2>s
 	weft record -o out.jfr -- true
 	expect_status 0
 	[ "$(ls elsewhere)" = "" ]
+}
+
+@test "no link can be made: the reason is told" {
+	install_spaced
+	mkdir -m 777 home/.cache
+	chmod 777 home/.cache
+	unshare -m true 2>/dev/null || skip "no mount namespace may be made"
+	cat >inside <<-'END'
+		mount -t tmpfs -o ro none /tmp || exit 99
+		"$1" record -o out.jfr -- touch begun 2>refused
+		echo $? >status
+	END
+	unshare -m sh ./inside "$spaced" || skip "no file system may be mounted"
+	[ "$(cat status)" = 1 ]
+	grep -q 'libweft.so: Read-only file system' refused
+	expect_not [ -e begun ]
 }
 
 @test "a link that leads elsewhere is made anew, and used" {

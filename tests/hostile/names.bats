@@ -8,6 +8,7 @@ load common
 load ../cli/carry
 
 teardown() {
+	[ ! -e sleeper ] || kill "$(cat sleeper)" || true
 	for p in "${CARRIED[@]}"; do
 		kill -KILL "$p" 2>/dev/null || true
 		wait "$p" 2>/dev/null || true
@@ -59,7 +60,7 @@ says() {
 
 @test "the last lines of record: programs that ran unrecorded, or run on" {
 	cp "$(command -v sleep)" "$NAME"
-	weft record -o a.jfr -- sh -c 'env -i "$1" 6 & env -i "$1" 3' sh "./$NAME"
+	weft record -o a.jfr -- sh -c 'env -i "$1" 600 & echo $! >sleeper; env -i "$1" 3' sh "./$NAME"
 	expect_status 0
 	harmless stdout stderr
 	expect_in "$err" "ran unrecorded: $SHOWN ["
@@ -86,6 +87,27 @@ says() {
 	says metadata "$NAME.jfr"
 	says diff "$NAME.jfr" "$NAME.jfr"
 	says annotate burn "$NAME.jfr"
+}
+
+@test "JSON on a terminal" {
+	script -qec true /dev/null >/dev/null 2>&1 || skip "no script (util-linux)"
+	weft record -o "$NAME.jfr" -- "$WEFT_MISNAMED" 300
+	expect_status 0
+	export FILE="$NAME.jfr"
+	for verb in 'report --json' 'annotate burn --json' 'view weft.Span --json' 'summary --json'; do
+		script -qec "\"\$WEFT\" $verb \"\$FILE\"" /dev/null </dev/null | tr -d '\r' >terminal
+		harmless terminal || { echo "weft $verb"; return 1; }
+		grep -q '\\u001[bB]\]0;a' terminal
+	done
+}
+
+@test "collapsed stacks: what is no character is a blank" {
+	weft record -o a.jfr -- "$WEFT_MISNAMED" 300
+	expect_status 0
+	weft convert a.jfr --to collapsed --by "label:${KEPT}key" -o collapsed
+	expect_status 0
+	grep -q key= collapsed
+	harmless collapsed
 }
 
 @test "verbs that refuse: operands come back harmless" {

@@ -27,6 +27,17 @@ recorded() {
 	out=$(cat stdout) err=$(cat stderr)
 }
 
+# nobody_collects FILE: or soon nobody does.
+nobody_collects() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		pgrep -f "weft collect .* -o $1 " >/dev/null || return 0
+		sleep 0.1
+	done
+	echo "still collects: $1"
+	return 1
+}
+
 # Children of the shell, which would tell it again.
 THREE='/bin/true; /bin/true; echo "$WEFT_RECORD"; exit 7'
 
@@ -92,9 +103,67 @@ THREE='/bin/true; /bin/true; echo "$WEFT_RECORD"; exit 7'
 	expect_in "$(jq -r .checks.launch.value stdout)" "${LINE}WEFT_DIR=$place/nowhere/below: No such file or directory"
 }
 
+@test "a collector that ends without a word: one line" {
+	command=/bin/true recorded sh -c "$THREE"
+	expect_status 7
+	[ "$out" = "" ]
+	[ "$(wc -l <stderr)" = 1 ]
+	expect_in "$err" "${LINE}the collector ended at once"
+	printf '#!/bin/sh\nkill -KILL $$\n' >killed
+	chmod 755 killed
+	command=$place/killed recorded sh -c "$THREE"
+	expect_status 7
+	[ "$(wc -l <stderr)" = 1 ]
+	expect_in "$err" "${LINE}the collector ended at once"
+}
+
+@test "a collector that ends between its socket and its file: no child begins another" {
+	cat >fleeting <<-'END'
+		#!/usr/bin/env python3
+		import os, socket, sys
+		open('begun', 'a').write('once\n')
+		path = sys.argv[sys.argv.index('--socket') + 1]
+		s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+		s.bind(path + '.new')
+		s.listen(9)
+		os.rename(path + '.new', path)
+		s.accept()[0].close()
+		os.unlink(path)
+		os.rmdir(os.path.dirname(path))
+	END
+	chmod 755 fleeting
+	command=$place/fleeting recorded sh -c "$THREE"
+	expect_status 7
+	[ "$out" = "" ]
+	[ "$(cat begun)" = once ]
+}
+
+@test "a command that never ends: doctor does" {
+	printf '#!/bin/sh\necho $$ >%s/never.pid\nexec sleep 600 2>&-\n' "$place" >never
+	chmod 755 never
+	WEFT_COMMAND=$place/never timeout 120 "$WEFT" doctor --json >stdout
+	kill "$(cat never.pid)"
+	expect_in "$(jq -r .checks.launch.value stdout)" "${LINE}the collector does not begin"
+}
+
+@test "wrong WEFT_SETTINGS: warnings beside the recording, or the reason" {
+	WEFT_SETTINGS='weft.Span#nosuch=1' recorded sh -c 'exit 7'
+	expect_status 7
+	expect_in "$err" "weft collect: warning: no such setting: weft.Span#nosuch"
+	[ -s a.jfr ]
+	WEFT_SETTINGS='weft.Span#nosuch=1' weft doctor --json
+	[ "$(jq -r .checks.launch.state stdout)" = ok ]
+	WEFT_SETTINGS=nosuch recorded sh -c "$THREE"
+	expect_status 7
+	[ "$out" = "" ]
+	expect_in "$err" "weft collect: WEFT_SETTINGS: "
+	[ "$(grep -c '^weft' stderr)" = 1 ]
+}
+
 @test "no file: one line" {
 	file=$place/nowhere/a.jfr recorded sh -c "$THREE"
 	expect_status 7
+	[ "$out" = "" ]
 	[ "$(wc -l <stderr)" = 1 ]
 	expect_in "$err" "$place/nowhere/a.jfr: No such file or directory"
 }
@@ -144,6 +213,12 @@ THREE='/bin/true; /bin/true; echo "$WEFT_RECORD"; exit 7'
 	LD_PRELOAD="$WEFT_BUILD/src/runtime/libweft.so" WEFT_COMMAND=$place/nowhere WEFT_RECORD=a.jfr \
 		timeout 60 sh -c 'exit 7' 2>&7 || status=$?
 	expect_status 7
+	# the collector's own line holds the collector up as little
+	status=0
+	LD_PRELOAD="$WEFT_BUILD/src/runtime/libweft.so" WEFT_COMMAND=$WEFT WEFT_RECORD=$place/nowhere/a.jfr \
+		timeout 60 sh -c 'exit 7' 2>&7 || status=$?
+	expect_status 7
+	nobody_collects "$place/nowhere/a.jfr"
 	# no stderr at all
 	status=0
 	LD_PRELOAD="$WEFT_BUILD/src/runtime/libweft.so" WEFT_COMMAND=$place/nowhere WEFT_RECORD=a.jfr \

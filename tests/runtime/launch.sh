@@ -36,7 +36,10 @@ is "no file: why" "$(grep -c '/nonexistent/g.jfr: No such file' "$out/answer")" 
 # disk has room for the first chunk, of types alone.
 if unshare -r -m true 2>"$out/errors"; then
 	mkdir "$out/disk"
-	for how in '"$3" burn 300' '"$3" burn 300 2>&-' 'sh -c "exec $3 burn 300"'; do
+	# In the last one the program's stderr is full by then, a pipe that nobody reads.
+	mkfifo "$out/full"
+	for how in '"$3" burn 300' '"$3" burn 300 2>&-' 'sh -c "exec $3 burn 300"' \
+		'exec 7<>"$1/full"; sh -c "timeout 1 cat /dev/zero >&2; \"\$0\" burn 300; exit 0" "$3" 2>&7'; do
 		case $how in '"$3" burn 300') later=no ;; *) later=later ;; esac
 		unshare -r -m sh -c 'mount -t tmpfs -o size=12k tmpfs "$1/disk"
 			export LD_PRELOAD="$2" WEFT_RECORD="$1/disk/h.jfr"
@@ -56,13 +59,30 @@ if unshare -r -m true 2>"$out/errors"; then
 	done
 fi
 
+# Where the program has no stderr, what the collector opens does not become the collector's.
+LD_PRELOAD=$LIBWEFT WEFT_RECORD=$out/k.jfr timeout 60 "$VICTIM" burn 600000 2>&- &
+victim=$!
+tries=0 collector=
+while [ $tries -lt 600 ] && ! ls -l "/proc/${collector:-0}/fd" 2>/dev/null | grep -q 'weft-tables'; do
+	sleep 0.1
+	tries=$((tries + 1))
+	collector=$(pgrep -f "weft collect .* -o $out/k.jfr ")
+done
+is "no stderr: what the collector opens stays" $tries -lt 600
+kill $victim
+wait $victim
+while [ $tries -lt 600 ] && [ -e "/proc/$collector" ]; do sleep 0.1; tries=$((tries + 1)); done
+
 # A collector that was killed leaves its socket; the next weft removes it, and nothing else.
 # Root's can be passed by all users, and its socket may have been given to one.
-mkdir "$out/meet/AbCdEf" "$out/meet/others" "$out/meet/GhIjKl" "$out/meet/RootAA" "$out/meet/RootBB"
-chmod 700 "$out/meet/AbCdEf" "$out/meet/GhIjKl"
+# A link is not followed.
+mkdir "$out/meet/AbCdEf" "$out/meet/others" "$out/meet/GhIjKl" "$out/meet/RootAA" "$out/meet/RootBB" \
+	"$out/elsewhere"
+ln -s "$out/elsewhere" "$out/meet/LiNkAa"
+chmod 700 "$out/meet/AbCdEf" "$out/meet/GhIjKl" "$out/elsewhere"
 chmod 711 "$out/meet/RootAA" "$out/meet/RootBB"
 python3 - "$out/meet/AbCdEf/socket" "$out/meet/4194300.sock" "$out/meet/others/socket" "$out/meet/GhIjKl/socket" \
-	"$out/meet/RootAA/4194301.sock" "$out/meet/RootBB/new" <<-'END'
+	"$out/meet/RootAA/4194301.sock" "$out/meet/RootBB/new" "$out/elsewhere/socket" <<-'END'
 	import socket, sys
 	for path in sys.argv[1:]:
 	    socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind(path)
@@ -70,10 +90,11 @@ END
 touch "$out/meet/GhIjKl/notes"
 chmod 666 "$out/meet/RootAA/4194301.sock"
 [ "$(id -u)" != 0 ] || chown 61234 "$out/meet/RootAA/4194301.sock"
-find "$out/meet" -exec touch -h -d '1 hour ago' {} +
+find "$out/meet" "$out/elsewhere" -exec touch -h -d '1 hour ago' {} +
 mkdir -m 700 "$out/meet/MnOpQr"
 "$WEFT" record -o "$out/i.jfr" -- true 2>"$out/errors"
-is "stale: removed" "$(ls "$out/meet" | tr '\n' ' ')" = "GhIjKl MnOpQr others "
+is "stale: removed" "$(ls "$out/meet" | tr '\n' ' ')" = "GhIjKl LiNkAa MnOpQr others "
+is "stale: no link is followed" "$(ls "$out/elsewhere")" = socket
 rm -rf "$out/meet"/*
 
 # PID 1 of a namespace takes the collector with it, also by _exit.

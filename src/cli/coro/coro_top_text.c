@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/coro/coro_top_text.h"
 
+#include "base/text/visible.h"
 #include "report/show/layout.h"
 
 #include <stdio.h>
@@ -8,7 +9,10 @@
 
 const char *top_title(struct top *t, char line[TOP_LINE])
 {
-	snprintf(line, TOP_LINE, "weft coro top: %.350s%s, sorted by %s%s%s%s", t->source.path,
+	char path[350];
+
+	snprintf(line, TOP_LINE, "weft coro top: %s%s, sorted by %s%s%s%s",
+		 visible_text(path, sizeof(path), t->source.path),
 		 t->source.is_live ? "" : " (left over)", top_sorts[t->sort],
 		 t->only_lints ? ", lints only" : "", *t->filter ? ", with " : "", t->filter);
 	return line;

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,7 @@
 #include "base/platform.h"
 
 #define PRIMING_TRIES 5000
+#define ANSWER_MS 30000
 
 /* ---- the child */
 
@@ -201,6 +203,16 @@ static void become_preloaded(const char *self, const char *library, const char *
 	_exit(127);
 }
 
+/* What is there; 0: nothing comes any more. Who holds the other end (WEFT_COMMAND) may hang. */
+static ssize_t read_answer(int fd, char *text, size_t room)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	if (TEMP_FAILURE_RETRY(poll(&p, 1, ANSWER_MS)) <= 0)
+		return 0;
+	return TEMP_FAILURE_RETRY(read(fd, text, room));
+}
+
 int doctor_run_under(const char *libraries, const char *file, char *text, size_t room)
 {
 	char self[PATH_MAX];
@@ -219,7 +231,7 @@ int doctor_run_under(const char *libraries, const char *file, char *text, size_t
 		become_preloaded(self, libraries, file, ends[1]);
 	close(ends[1]);
 	while (child > 0 && used + 1 < room &&
-	       (n = TEMP_FAILURE_RETRY(read(ends[0], text + used, room - used - 1))) > 0)
+	       (n = read_answer(ends[0], text + used, room - used - 1)) > 0)
 		used += (size_t)n;
 	text[used] = '\0';
 	close(ends[0]);

@@ -6,41 +6,62 @@
 #include "cli/doctor/doctor.h"
 #include "cli/frame/locate.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 
-/* The collector is nobody's child; it is waited for, so that it has removed all that it made. */
+#define COLLECTOR_TRIES 500 /* of 10 ms */
+
+/* The collector is nobody's child; it is waited for, so that it has removed all that it made. But
+ * what WEFT_COMMAND names may never end. */
+static void wait_for_collector(void)
+{
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	for (int i = 0; i < COLLECTOR_TRIES && waitpid(-1, NULL, WNOHANG) >= 0; i++)
+		nanosleep(&pause, NULL);
+}
+
 static int run_recorded(const char *library, char *text, size_t room)
 {
 	int status;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	status = doctor_run_under(library, "/dev/null", text, room);
-	while (wait(NULL) > 0 || errno == EINTR)
-		continue;
+	wait_for_collector();
 	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 	return status;
+}
+
+static int line_begins(const char *line, const char *beginning)
+{
+	return !strncmp(line, beginning, strlen(beginning));
+}
+
+/* Warnings, of WEFT_SETTINGS, stand before the reason; with them alone, all is recorded. */
+static int is_complaint(const char *line)
+{
+	return line_begins(line, "weft: WEFT_RECORD: ") ||
+	       (line_begins(line, "weft collect: ") &&
+		!line_begins(line, "weft collect: warning: "));
 }
 
 /* The line in which libweft.so or the collector says why not; NULL: neither does. */
 static char *complaint(char *text)
 {
-	static const char *const begins[] = {"weft: WEFT_RECORD: ", "weft collect: "};
-	char *line = NULL;
+	char *rest = NULL;
 
-	for (size_t i = 0; !line && i < sizeof(begins) / sizeof(begins[0]); i++)
-		line = strstr(text, begins[i]);
-	if (line)
-		line[strcspn(line, "\n")] = '\0';
-	return line;
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (is_complaint(line))
+			return line;
+	return NULL;
 }
 
 void doctor_launch(struct finding *out)
 {
-	char library[PATH_MAX], text[1024] = "", *why;
+	char library[PATH_MAX], text[4096] = "", *why;
 	int status = locate_preload(library, sizeof(library));
 
 	finding_choose(out,

@@ -166,7 +166,7 @@ static int make_preloadable(char *path, size_t bytes)
 	if (rc)
 		rc = link_in(cache_private(made), library, made, sizeof(made));
 	if (rc)
-		return -EILSEQ;
+		return rc == -EPERM || rc == -ELOOP ? -EILSEQ : rc;
 	if (strlen(made) >= bytes)
 		return -ENAMETOOLONG;
 	strcpy(path, made);

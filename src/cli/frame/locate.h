@@ -19,7 +19,7 @@ int locate_library(char *path, size_t bytes);
  * colons: if the library's own path has one, a link to it, which stays. It is in the cache
  * directory, or in cache_private() where the loader would split that one's path too, or somebody
  * else could exchange the link (base/cache_place.h). As locate_library(); -EILSEQ: there is
- * no place for a link.
+ * no place for a link; another -errno: why none could be made.
  */
 int locate_preload(char *path, size_t bytes);
 

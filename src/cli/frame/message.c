@@ -20,7 +20,7 @@ void cli_set_verb(const char *verb)
 __attribute__((format(printf, 2, 0))) static void message_say(const char *kind, const char *format,
 							      va_list list, const char *tail)
 {
-	char text[2048], clean[2 * sizeof(text)];
+	char text[2048], clean[4 * sizeof(text)];
 
 	vsnprintf(text, sizeof(text), format, list);
 	visible_text(clean, sizeof(clean), text);

@@ -2,6 +2,7 @@
 /* The life of a collector: see collector.h; its drain thread is in watch.c. */
 #include "collector/run/watch.h"
 
+#include "base/cache_place.h"
 #include "base/clock.h"
 #include "collector/run/hrtimer.h"
 #include "collector/walk/jit.h"
@@ -10,6 +11,7 @@
 #include "proc/thread_stat.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@
 #define WARNINGS_MAX 64 /* that wait to be taken; more are in the file alone */
 
 /* What was not done as asked, on its way to whoever began the recording: the library prints
- * nothing. Each is a weft.Warning in the file, too. */
+ * nothing. Each but that of the cache is a weft.Warning in the file, too. */
 struct warnings {
 	pthread_mutex_t lock;
 	char *text[WARNINGS_MAX]; /* the oldest first */
@@ -70,7 +72,7 @@ int collector_stack_mode(const char *name)
 	return -EINVAL;
 }
 
-/* The worker's thread has one to tell. @arg: struct warnings. */
+/* The worker's thread has one to tell, or who opens. @arg: struct warnings. */
 static void warnings_add(void *arg, const char *text)
 {
 	struct warnings *w = arg;
@@ -81,6 +83,22 @@ static void warnings_add(void *arg, const char *text)
 	if (copy)
 		w->text[w->count++] = copy;
 	pthread_mutex_unlock(&w->lock);
+}
+
+/* Without a cache all is recorded, but later and dearer each time: whoever has let others write
+ * there (umask 002 does, where each user has a group of its own) is told. */
+static void open_cache(struct collector *c)
+{
+	int rc = table_cache_open(&c->cache, 1);
+	char path[PATH_MAX], text[PATH_MAX + 128];
+
+	if ((rc != -EPERM && rc != -ELOOP) || cache_place(path, sizeof(path)))
+		return;
+	snprintf(text, sizeof(text),
+		 "%s: unwind tables are not kept there: others can exchange it, or a directory on "
+		 "its way",
+		 path);
+	warnings_add(&c->warnings, text);
 }
 
 static int open_recording(struct collector *c, const struct collector_options *o)
@@ -150,7 +168,7 @@ static int collector_open_parts(struct collector *c, const struct collector_opti
 		return -ENOMEM;
 	/* The collector works without either. */
 	tables_open(&c->tables, WEFT_TABLES_BYTES);
-	table_cache_open(&c->cache, 1);
+	open_cache(c);
 	c->walker = (struct walker){
 		.in = &c->drained,
 		.out = &c->walked,

@@ -80,15 +80,17 @@ static int nobody_listens(const char *path)
  * guest (rendezvous_open_for()). */
 enum whose { WHOSE_OURS, WHOSE_GIVEN };
 
-static int is_dead_socket(const char *directory, const char *name, enum whose whose, char *path,
-			  size_t room)
+/* In the directory @at, whatever its name leads to by now. */
+static int is_dead_socket(int at, const char *name, enum whose whose)
 {
-	int n = snprintf(path, room, "%s/%s", directory, name);
+	char path[RENDEZVOUS_PATH_MAX];
+	int n = snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", at, name);
 	struct stat st;
 
-	return n > 0 && (size_t)n < room && is_our_name(name) && !lstat(path, &st) &&
-	       S_ISSOCK(st.st_mode) && (whose == WHOSE_GIVEN || st.st_uid == geteuid()) &&
-	       is_old(&st) && nobody_listens(path);
+	return n > 0 && (size_t)n < sizeof(path) && is_our_name(name) &&
+	       !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISSOCK(st.st_mode) &&
+	       (whose == WHOSE_GIVEN || st.st_uid == geteuid()) && is_old(&st) &&
+	       nobody_listens(path);
 }
 
 static int is_dots(const char *name)
@@ -97,24 +99,20 @@ static int is_dots(const char *name)
 }
 
 /* How many entries a directory has that are no dead sockets; @removes: dead ones are removed. */
-static size_t look_through(const char *directory, int removes)
+static size_t look_through(DIR *dir, int removes)
 {
-	DIR *dir = opendir(directory);
 	struct dirent *entry;
 	size_t others = 0;
-	char path[512];
 
-	if (!dir)
-		return 1;
+	rewinddir(dir);
 	while ((entry = readdir(dir))) {
 		if (is_dots(entry->d_name))
 			continue;
-		if (!is_dead_socket(directory, entry->d_name, WHOSE_GIVEN, path, sizeof(path)))
+		if (!is_dead_socket(dirfd(dir), entry->d_name, WHOSE_GIVEN))
 			others++;
 		else if (removes)
-			unlink(path);
+			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
-	closedir(dir);
 	return others;
 }
 
@@ -136,15 +134,24 @@ static int is_mode_of_ours(mode_t mode)
 	return S_ISDIR(mode) && ((mode & 07777) == 0700 || (mode & 07777) == 0711);
 }
 
-static void remove_directory(const char *path)
+/* What is looked through is what was found to be ours, even if another has its name by then. */
+static void remove_directory(int parent, const char *name)
 {
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 	struct stat st;
 
-	if (lstat(path, &st) || !is_mode_of_ours(st.st_mode) || st.st_uid != geteuid() ||
-	    !is_old(&st) || look_through(path, 0))
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
 		return;
-	look_through(path, 1);
-	rmdir(path); /* fails when something has come meanwhile */
+	}
+	if (!fstat(fd, &st) && is_mode_of_ours(st.st_mode) && st.st_uid == geteuid() &&
+	    is_old(&st) && !look_through(dir, 0)) {
+		look_through(dir, 1);
+		unlinkat(parent, name, AT_REMOVEDIR); /* fails when something has come meanwhile */
+	}
+	closedir(dir);
 }
 
 /*
@@ -157,20 +164,15 @@ static void stale_remove(const char *directory, const char *prefix)
 {
 	DIR *dir = opendir(directory);
 	struct dirent *entry;
-	char path[512];
 
 	if (!dir)
 		return;
 	while ((entry = readdir(dir))) {
-		int n = snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
-
-		if (n < 0 || (size_t)n >= sizeof(path) || is_dots(entry->d_name))
-			continue;
 		if (is_made_for_one(entry->d_name, prefix))
-			remove_directory(path);
+			remove_directory(dirfd(dir), entry->d_name);
 		else if (!is_lone_name(entry->d_name) &&
-			 is_dead_socket(directory, entry->d_name, WHOSE_OURS, path, sizeof(path)))
-			unlink(path);
+			 is_dead_socket(dirfd(dir), entry->d_name, WHOSE_OURS))
+			unlinkat(dirfd(dir), entry->d_name, 0);
 	}
 	closedir(dir);
 }

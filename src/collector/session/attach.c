@@ -122,10 +122,10 @@ static enum attach_verdict session_attach_find(struct attach_target *t, int need
 		t->error = rc;
 		return ATTACH_FAILED;
 	}
-	if (carrier_is_near(t->pid) == 0)
-		return ATTACH_NAMESPACE;
 	if (rc)
 		return process_is_32_bit(t->pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
+	if (carrier_is_near(t->pid) == 0)
+		return ATTACH_NAMESPACE;
 	if (carrier_state(&c) == CARRIER_FORKED) {
 		t->other = c.header.pid;
 		return ATTACH_FORKED;

@@ -15,8 +15,8 @@
 #define BYTES_MIN (UINT64_C(1) << 20)
 #define PAGE UINT64_C(4096)
 
-/* ftruncate() beyond RLIMIT_FSIZE does not fail, it kills. Of RLIMIT_AS the tables take a quarter
- * at most: the rest is for sessions, threads and the recording. */
+/* ftruncate() beyond RLIMIT_FSIZE fails, and kills whoever does not ignore SIGXFSZ. Of RLIMIT_AS
+ * the tables take a quarter at most: the rest is for sessions, threads and the recording. */
 static uint64_t tables_bytes_allowed(uint64_t bytes)
 {
 	struct rlimit limit;

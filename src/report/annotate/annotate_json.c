@@ -117,7 +117,7 @@ int annotate_json(const struct annotate *a, const struct annotate_place *f,
 		json_text(names_text(&k.m->names, f->function)), "module",
 		f->module ? json_text(names_text(&k.m->names, f->module)) : json_null(),
 		"all_samples", json_number(a->whole.samples), "all_ns", json_number(a->whole.ns));
-	int source, code = -ENOENT;
+	int source, code = -ENOENT, rc;
 
 	if (!o)
 		return -ENOMEM;
@@ -126,10 +126,12 @@ int annotate_json(const struct annotate *a, const struct annotate_place *f,
 	source = has_text(json_object_get(o, "sources"));
 	if (view->disassemble || !source)
 		code = set_code(&k, o);
-	if (code != -ENOMEM && !json_dumpf(o, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9)))
-		fputc('\n', out);
-	json_decref(o);
-	if (code == -ENOMEM)
+	if (code == -ENOMEM) {
+		json_decref(o);
 		return code;
+	}
+	rc = json_emit(o, out, JSON_PRETTY);
+	if (rc)
+		return rc;
 	return !code || (source && !view->disassemble) ? 0 : -ENOENT;
 }

@@ -64,7 +64,6 @@ static int diff_print_head(const struct diff *d, const struct text_style *style,
 						     {.title = "A", .is_text = 1},
 						     {.title = "B", .is_text = 1}};
 	struct text_style all = *style;
-	char key[LAYOUT_TEXT], value[LAYOUT_TEXT];
 	struct table t;
 	int rc;
 
@@ -75,9 +74,7 @@ static int diff_print_head(const struct diff *d, const struct text_style *style,
 	rc = table_print(&t, &all, out);
 	table_free(&t);
 	for (size_t i = 0; i < d->query->where_count; i++)
-		fprintf(out, "%-12s  %s=%s\n", i ? "" : "where",
-			layout_clean(key, d->query->wheres[i].key.text),
-			layout_clean(value, d->query->wheres[i].value));
+		layout_where(out, i ? "              " : "where         ", &d->query->wheres[i]);
 	return rc;
 }
 

@@ -2,6 +2,7 @@
 #include "report/show/layout.h"
 
 #include "base/text/visible.h"
+#include "report/read/where.h"
 
 #include <string.h>
 
@@ -118,4 +119,13 @@ size_t layout_name(FILE *out, const char *name, int columns)
 	used = layout_put(out, name, room - 3);
 	fputs("...", out);
 	return used + 3;
+}
+
+void layout_where(FILE *out, const char *before, const struct where *w)
+{
+	fputs(before, out);
+	layout_put(out, w->key.text, SIZE_MAX);
+	fputc('=', out);
+	layout_put(out, w->value, SIZE_MAX);
+	fputc('\n', out);
 }

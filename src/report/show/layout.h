@@ -49,4 +49,8 @@ int layout_rest(int columns, int used);
  */
 size_t layout_name(FILE *out, const char *name, int columns);
 
+struct where;
+/* "KEY=VALUE", whole, behind @before, and a newline. */
+void layout_where(FILE *out, const char *before, const struct where *w);
+
 #endif

@@ -16,19 +16,19 @@
 
 static void head_file(const struct report *r, const struct text_style *s, FILE *out)
 {
-	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER], text[LAYOUT_TEXT], key[LAYOUT_TEXT];
+	char time[LAYOUT_NUMBER], weight[LAYOUT_NUMBER], text[LAYOUT_TEXT];
 
-	fprintf(out, "%s%s%s: %s, %llu samples", s->bold, layout_clean(text, r->path), s->plain,
-		layout_time(time, facts_duration(r->facts)), (unsigned long long)r->whole.samples);
+	fputs(s->bold, out);
+	layout_name(out, r->path, 0);
+	fprintf(out, "%s: %s, %llu samples", s->plain, layout_time(time, facts_duration(r->facts)),
+		(unsigned long long)r->whole.samples);
 	if (r->whole.ns)
 		fprintf(out, ", %s", layout_time(weight, r->whole.ns));
 	if (r->where_count)
 		fprintf(out, " (of %llu samples)", (unsigned long long)r->read);
 	fputc('\n', out);
 	for (size_t i = 0; i < r->where_count; i++)
-		fprintf(out, "%-12s%s=%s\n", i ? "" : "where",
-			layout_clean(key, r->wheres[i].key.text),
-			layout_clean(text, r->wheres[i].value));
+		layout_where(out, i ? "            " : "where       ", &r->wheres[i]);
 	if (*r->facts->damage)
 		fprintf(out, "%sdamaged%s     %s\n", s->warn, s->plain,
 			layout_clean(text, r->facts->damage));

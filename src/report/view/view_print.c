@@ -18,19 +18,18 @@ static const char *title_of(const struct view_run *v)
 
 int view_text(const struct view_run *v, const struct text_style *style, FILE *out)
 {
-	char time[LAYOUT_NUMBER], name[LAYOUT_TEXT], value[LAYOUT_TEXT];
+	char time[LAYOUT_NUMBER];
 
-	fprintf(out, "%s%s%s: %s, %s", style->bold, layout_clean(name, v->query->path),
-		style->plain, title_of(v),
+	fputs(style->bold, out);
+	layout_name(out, v->query->path, 0);
+	fprintf(out, "%s: %s, %s", style->plain, title_of(v),
 		layout_time(time, facts_duration(source_facts(v->source))));
 	if (v->query->where_count)
 		fprintf(out, ", %llu of %llu events", (unsigned long long)v->number,
 			(unsigned long long)v->read);
 	fputc('\n', out);
 	for (size_t i = 0; i < v->query->where_count; i++)
-		fprintf(out, "%-12s%s=%s\n", i ? "" : "where",
-			layout_clean(name, v->query->wheres[i].key.text),
-			layout_clean(value, v->query->wheres[i].value));
+		layout_where(out, i ? "            " : "where       ", &v->query->wheres[i]);
 	if (!has_shown(v))
 		return 0;
 	fputc('\n', out);

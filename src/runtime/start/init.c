@@ -20,8 +20,9 @@
 #include "runtime/stack/module_map.h"
 #include "runtime/start/start.h"
 
-/* The collector is gone: programs that are begun from here find no address, and begin no other
- * recording, which would replace the first one's file or fail like that. */
+/* The collector is gone, or has ended while it began: programs that are begun from here find no
+ * address, and begin no other recording, which would replace the first one's file or fail like
+ * that. */
 static void forget_collector(int is_gone)
 {
 	if (is_gone)
@@ -33,16 +34,19 @@ static void begin_session(void)
 {
 	const char *path = secure_getenv("WEFT_SOCKET");
 	const char *file = secure_getenv("WEFT_RECORD");
-	int failed = -ENOTCONN;
+	int failed = -ENOTCONN, is_first = 0;
 
 	if (path && *path)
 		failed = weft_join_set_path(path) ? -EINVAL : weft_join(0);
 	else if (file && *file)
+		is_first = 1;
+	if (is_first)
 		failed = weft_launch(file) ? -EINVAL : weft_join(WEFT_HELLO_ROOT);
 	if (failed)
 		weft_session_make(failed != -ECANCELED); /* the collector refused: leave no trace */
 	if (failed && failed != -ECANCELED)
-		forget_collector(failed == -ENOENT || failed == -ECONNREFUSED);
+		forget_collector(failed == -ENOENT || failed == -ECONNREFUSED ||
+				 (is_first && failed != -EAGAIN));
 }
 
 static void claim_main(void)

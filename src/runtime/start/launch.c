@@ -9,7 +9,8 @@
  *
  *     weft collect --socket PATH -o FILE --root PID
  *
- * and the rendezvous PATH lies in a new 0700 directory, which the collector removes. The
+ * and the rendezvous PATH lies in a new 0700 directory, which the collector removes; one that
+ * cannot begin does so when it has told why, and if it did not, we tell that it has ended. The
  * constructor waits until a connection is accepted, for at most a second. Children find WEFT_SOCKET
  * in their environment and join; they never begin another file.
  *
@@ -104,6 +105,7 @@ static int make_rendezvous(char *path, size_t room)
 	return bytes > 0 && (size_t)bytes < room ? 0 : -ENAMETOOLONG;
 }
 
+/* Where the program has no stderr there is /dev/null, or what the collector opens would be its. */
 static void close_all_but_stderr(void)
 {
 	sys_call1(SYS_close, 0);
@@ -113,6 +115,19 @@ static void close_all_but_stderr(void)
 			sys_call1(SYS_close, fd);
 	if (open("/dev/null", O_RDWR) == 0)
 		dup2(0, 1);
+	if (sys_call3(SYS_fcntl, STDERR_FILENO, F_GETFD, 0) < 0)
+		dup2(0, STDERR_FILENO);
+}
+
+/* 1: what was made for the collector was there still; it is not any more. */
+static int forget_rendezvous(const char *socket_path)
+{
+	char directory[PATH_BYTES];
+	const char *slash = strrchr(socket_path, '/');
+
+	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - socket_path), socket_path);
+	unlink(socket_path);
+	return !rmdir(directory) || errno != ENOENT;
 }
 
 /* In the grandchild: becomes the collector, without our preload. */
@@ -132,6 +147,7 @@ static void exec_collector(const char *command, const char *socket_path, const c
 	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none));
 	weft_real(execve)(command, (char **)(uintptr_t)words, environ);
 	weft_tell(command, -errno);
+	forget_rendezvous(socket_path);
 	_exit(127);
 }
 
@@ -188,13 +204,6 @@ static int wait_for_socket(const char *path, pid_t collector)
 	return -ETIMEDOUT;
 }
 
-static void forget_rendezvous(char *path)
-{
-	unlink(path);
-	*strrchr(path, '/') = 0;
-	rmdir(path);
-}
-
 /* "-" stays, for the collector to refuse. */
 static int absolute_file(const char *file, char *path, size_t room)
 {
@@ -237,10 +246,13 @@ int weft_launch(const char *file)
 	if (collector > 0)
 		prctl(PR_SET_PTRACER, (unsigned long)collector, 0, 0, 0);
 	failed = collector > 0 ? wait_for_socket(socket_path, collector) : -EAGAIN;
+	if (failed == -ESRCH)
+		return give_up(forget_rendezvous(socket_path) ? "the collector ended at once"
+							      : NULL,
+			       failed);
 	if (failed) {
 		forget_rendezvous(socket_path);
-		/* a collector that has ended has told why */
-		return give_up(failed == -ESRCH ? NULL : "the collector does not begin", failed);
+		return give_up("the collector does not begin", failed);
 	}
 	is_root_of_recording = 1;
 	setenv("WEFT_SOCKET", socket_path, 1);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one line that weft ever writes to a program's stderr: why WEFT_RECORD was not obeyed. It
- * must cost the program nothing: no wait for a reader (poll), no end by a signal where there is
- * none, no stop as a background process of a terminal, and no command to that terminal. What
- * cannot be written is left out. WEFT_QUIET, set to anything but nothing, leaves out the line.
+ * The one line that the runtime ever writes to a program's stderr: why WEFT_RECORD was not obeyed.
+ * (The collector, src/cli/cmd_collect.c, may write others there: a reason of its own, and warnings
+ * of WEFT_SETTINGS.) It must cost the program nothing: no wait for a reader (poll), no end by a
+ * signal where there is none, no stop as a background process of a terminal, and no command to that
+ * terminal. What cannot be written is left out. WEFT_QUIET, set to anything but nothing, leaves out
+ * the line.
  *
  * Runs in the constructor, and in the child that was to become the collector.
  */
