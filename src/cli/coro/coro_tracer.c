@@ -271,7 +271,7 @@ static int export_as(const char *const value[], size_t row)
 	export_trace(&x, exporter_find(exports[row].format));
 	coro_tracer_read_place(value, row, input, &x);
 	if (!is_standard_output(x.sink.path) && would_overwrite(input, x.sink.path))
-		return cli_usage("%s: is the trace itself: name another file", x.sink.path);
+		return cli_error("%s: is the trace itself: name another file", x.sink.path);
 	leave_no_half_files();
 	rc = coro_input_open(&in, input);
 	if (rc)
