@@ -69,9 +69,10 @@ struct weft_jfr_options {
 	 * at every moment a whole file stands under it. So the directory must be writable and have
 	 * room for the second file; a reader that has the old one open sees no more chunks; and
 	 * on average each byte is written four times (by copy_file_range(2), which on some file
-	 * systems copies nothing). With a limit weft_jfr_create() refuses what is no regular file
-	 * (ESPIPE). Where the disk has no room for so much twice, less is kept; where chunks cannot
-	 * be dropped at all, the file grows, and weft_jfr_written() and weft_jfr_close() say why.
+	 * systems copies nothing). With a limit weft_jfr_create() refuses what is no regular file,
+	 * and the name of a descriptor (ESPIPE). Where the disk has no room for so much twice, less
+	 * is kept; where chunks cannot be dropped at all, the file grows, and weft_jfr_written()
+	 * and weft_jfr_close() say why.
 	 */
 	uint64_t max_bytes, max_age_ns;
 };

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 #define BUFFER_BYTES (64 * 1024)
 #define PIPE_LOOK_NS 20000000
 #define LOCK_PAUSE_NS 10000000
-#define LOCK_TRIES 100
+#define LOCK_TRIES 20 /* a program may wait for it: WEFT_RECORD */
 #define NAME_TRIES 100
 
 struct output {
@@ -32,6 +33,8 @@ struct output {
 	size_t used;
 	char buffer[BUFFER_BYTES];
 };
+
+static char kept[PATH_MAX]; /* whole, but without its name */
 
 /* Temporary names of unfinished outputs; if there are more than this, not all are listed. */
 static char *unfinished[8];
@@ -67,21 +70,13 @@ void output_abandon_all(void)
 
 /* ---- what is under a name */
 
-int output_is_standard(const char *path)
-{
-	static const char *const names[] = {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
-
-	for (size_t i = 0; path && i < sizeof(names) / sizeof(*names); i++)
-		if (strcmp(path, names[i]) == 0)
-			return 1;
-	return !path;
-}
-
 /* The descriptor that the name is of, or -1. */
 static int descriptor_named(const char *path)
 {
 	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
 
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 		size_t bytes = strlen(folders[i]), digits;
 
@@ -94,18 +89,28 @@ static int descriptor_named(const char *path)
 	return -1;
 }
 
+int output_is_standard(const char *path)
+{
+	return !path || strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0 ||
+	       descriptor_named(path) == STDOUT_FILENO;
+}
+
 int output_is_descriptor(const char *path)
 {
 	return descriptor_named(path) >= 0;
 }
 
-const char *output_why(int rc)
+static const char *why_refused(int rc)
 {
 	switch (rc) {
 	case -ELOOP:
-		return "a symbolic link, which is not followed: name the file itself";
+		return "a symbolic link, which is not followed (or they lead in a circle): name "
+		       "the file itself";
 	case -EBUSY:
-		return "another weft is writing it: name another file";
+		return "another weft is writing it (or something is mounted there): name another "
+		       "file";
+	case -ENXIO:
+		return "a pipe that nobody reads";
 	case -ENOTSUP:
 		return "no file, no pipe and no character device";
 	default:
@@ -113,10 +118,25 @@ const char *output_why(int rc)
 	}
 }
 
+const char *output_why(int rc)
+{
+	static char words[PATH_MAX + 200];
+
+	if (!*kept)
+		return why_refused(rc);
+	snprintf(words, sizeof(words), "%s; what was written is %s", why_refused(rc), kept);
+	return words;
+}
+
+/* One that the caller handed on came through an exec; what was opened since does not go through
+ * one, and is none of the caller's. */
 static int own_descriptor(int fd)
 {
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int flags = fcntl(fd, F_GETFD), own;
 
+	if (flags < 0 || flags & FD_CLOEXEC)
+		return -EBADF;
+	own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	return own < 0 ? -errno : own;
 }
 
@@ -127,7 +147,7 @@ struct place {
 
 /* Has another user put it into a directory that is everybody's? A kernel that protects links and
  * pipes there does it by the same rule. */
-static int is_foreign(const char *path, uid_t owner)
+static int is_put_by_other(const char *path, uid_t owner)
 {
 	const char *slash = strrchr(path, '/');
 	size_t bytes = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
@@ -139,6 +159,15 @@ static int is_foreign(const char *path, uid_t owner)
 
 	free(directory);
 	return is;
+}
+
+/* A link leads further than to what the directory's owner may write anyway: it must be the
+ * caller's own or root's, wherever it is. */
+static int is_foreign(const char *path, const struct stat *st)
+{
+	if (S_ISLNK(st->st_mode) && st->st_uid != geteuid() && st->st_uid != 0)
+		return 1;
+	return is_put_by_other(path, st->st_uid);
 }
 
 /* Of a link: what it leads to, if that is no file. */
@@ -159,7 +188,7 @@ static int look_at_place(const char *path, enum output_how how, struct place *pl
 		return errno == ENOENT && *path ? 0 : -errno;
 	if (S_ISREG(st.st_mode) && how != OUTPUT_APPEND)
 		return how == OUTPUT_NEW ? -EEXIST : 0;
-	if (!S_ISDIR(st.st_mode) && is_foreign(path, st.st_uid))
+	if (!S_ISDIR(st.st_mode) && is_foreign(path, &st))
 		return -EACCES;
 	place->is_link = S_ISLNK(st.st_mode);
 	if (place->is_link)
@@ -197,13 +226,21 @@ static int settle_direct(int fd)
 	return fcntl(fd, F_SETFL, 0) != 0 ? -errno : 0; /* no O_NONBLOCK */
 }
 
+static int waits_for_readers = 1;
+
+void output_never_wait(void)
+{
+	waits_for_readers = 0;
+}
+
 /* Waits for a pipe's reader, as open(2) does, but not longer than until a signal. */
 static int open_direct(const char *path, const struct place *place)
 {
 	const struct timespec pause = {.tv_nsec = PIPE_LOOK_NS};
 	int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | (place->is_link ? 0 : O_NOFOLLOW), fd, rc;
 
-	while ((fd = open(path, flags | O_NONBLOCK)) < 0 && errno == ENXIO && place->is_pipe)
+	while ((fd = open(path, flags | O_NONBLOCK)) < 0 && errno == ENXIO && place->is_pipe &&
+	       waits_for_readers)
 		if (is_signalled() || nanosleep(&pause, NULL) != 0)
 			return -EINTR;
 	if (fd < 0)
@@ -224,12 +261,17 @@ static int is_named(int fd, const char *path)
 	       ours.st_ino == there.st_ino;
 }
 
-/* Who gives a name has the lock for a moment; who writes the file, for long. */
+/* Who gives a name has the lock for a moment; who writes the file, for long. NFS and SMB want a
+ * descriptor open for writing for an exclusive lock; a shared one, too, finds whoever writes. */
 static int take_lock(int fd, int how)
 {
 	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
 
 	for (int i = 0; flock(fd, how | LOCK_NB) != 0; i++) {
+		if (errno == EBADF && how == LOCK_EX) {
+			how = LOCK_SH;
+			continue;
+		}
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return 0; /* a file system without locks */
 		if (i == LOCK_TRIES)
@@ -352,7 +394,9 @@ int output_move_aside(const char *path, const char *to)
 	if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode))
 		return 0;
 	rc = hold_name(path, &held);
-	if (rc > 0) {
+	if (rc > 0 && held >= 0 && is_named(held, to)) {
+		rc = unlink(path) != 0 ? -errno : 0; /* two names of one file */
+	} else if (rc > 0) {
 		rc = hold_name(to, &held_to);
 		rc = rc < 0 ? rc : rename_over(path, to);
 		let_go(held_to);
@@ -401,18 +445,33 @@ static int grow_new(const char *path, enum output_how how)
 	return fd;
 }
 
+/* Open for reading, too, where that may be: some file systems want it for a shared lock. */
 static int open_to_append(const char *path)
 {
-	int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
-	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+	int flags = O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK;
+	int fd = open(path, flags | O_RDWR | O_CREAT | O_EXCL, 0600);
 
-	if (fd < 0 && errno == EEXIST)
-		return open(path, flags);
+	if (fd < 0 && errno == EEXIST) {
+		fd = open(path, flags | O_RDWR);
+		return fd < 0 && errno == EACCES ? open(path, flags | O_WRONLY) : fd;
+	}
 	if (fd >= 0 && fchmod(fd, 0600) != 0) { /* the umask may take from that */
 		close(fd);
 		return -1;
 	}
 	return fd;
+}
+
+/* It may be another than a moment ago, and another user's. */
+static int check_appended(const char *path, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -ESTALE;
+	return is_foreign(path, &st) ? -EACCES : take_lock(fd, LOCK_SH);
 }
 
 /* Several may append, each whole lines; nobody may replace the file meanwhile. */
@@ -423,7 +482,7 @@ static int grow_older(const char *path)
 
 		if (fd < 0)
 			return errno ? -errno : -EIO;
-		rc = take_lock(fd, LOCK_SH);
+		rc = check_appended(path, fd);
 		if (!rc && is_named(fd, path))
 			return fd;
 		close(fd);
@@ -431,6 +490,11 @@ static int grow_older(const char *path)
 			return rc;
 	}
 	return -EBUSY;
+}
+
+static int grow_file(const char *path, enum output_how how)
+{
+	return how == OUTPUT_APPEND ? grow_older(path) : grow_new(path, how);
 }
 
 int output_grow(const char *path, enum output_how how)
@@ -445,18 +509,34 @@ int output_grow(const char *path, enum output_how how)
 		return rc;
 	if (place.is_direct)
 		return open_direct(path, &place);
-	return how == OUTPUT_APPEND ? grow_older(path) : grow_new(path, how);
+	return grow_file(path, how);
+}
+
+int output_grow_file(const char *path, enum output_how how)
+{
+	struct place place;
+	int rc = look_at_place(path, how, &place);
+
+	if (!rc && place.is_direct)
+		rc = -ENOTSUP;
+	return rc ? rc : grow_file(path, how);
 }
 
 /* ---- a whole output */
 
-/* Our own older file keeps the permissions that it was given. */
+/* Our own older file keeps the permissions that it was given; those of a group, if it is the new
+ * file's, too. */
 static int set_mode(const struct output *o)
 {
-	struct stat st;
-	int is_kept = lstat(o->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+	struct stat st, own;
+	mode_t mask;
 
-	return is_kept && fchmod(o->fd, st.st_mode & 0777) != 0 ? -errno : 0;
+	if (lstat(o->path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return 0;
+	if (fstat(o->fd, &own) != 0)
+		return -errno;
+	mask = own.st_gid == st.st_gid ? 0777 : 0707;
+	return fchmod(o->fd, st.st_mode & mask) != 0 ? -errno : 0;
 }
 
 static int open_temporary(struct output *o, const char *path)
@@ -498,6 +578,22 @@ static int open_named(struct output *o, const char *path)
 	return o->fd < 0 ? o->fd : 0;
 }
 
+int output_check(const char *path)
+{
+	struct place place;
+	int rc, fd;
+
+	if (output_is_standard(path))
+		return 0;
+	if (output_is_descriptor(path)) {
+		fd = own_descriptor(descriptor_named(path));
+		let_go(fd);
+		return fd < 0 ? fd : 0;
+	}
+	rc = look_at_place(path, OUTPUT_REPLACE, &place);
+	return rc || place.is_direct ? rc : refuse_early(path);
+}
+
 static int open_as(struct output **out, const char *path, enum output_how how)
 {
 	struct output *o = calloc(1, sizeof(*o));
@@ -505,6 +601,7 @@ static int open_as(struct output **out, const char *path, enum output_how how)
 
 	if (!o)
 		return -ENOMEM;
+	*kept = 0;
 	o->how = how;
 	if (!path || output_is_standard(path))
 		o->fd = STDOUT_FILENO;
@@ -605,22 +702,39 @@ static void output_release(struct output *o)
 	free(o);
 }
 
+/* All of it is on the disk: who cannot give it its name still has it by another. */
+static int commit_name(const struct output *o)
+{
+	int rc = give_name(o->temporary, o->path, o->how);
+
+	if (rc)
+		snprintf(kept, sizeof(kept), "%s", o->temporary);
+	return rc;
+}
+
 int output_commit(struct output *o)
 {
-	int rc = output_flush(o);
+	int rc = output_flush(o), is_whole = 0;
 
-	if (!rc && o->temporary && fsync(o->fd))
-		rc = -errno;
 	if (!rc && o->temporary) {
 		int fd = o->fd;
 
+		rc = fsync(fd) ? -errno : 0;
 		o->fd = -1;
-		rc = close(fd) ? -errno : give_name(o->temporary, o->path, o->how);
+		rc = close(fd) && !rc ? -errno : rc;
+		is_whole = !rc;
 	}
-	if (rc && o->temporary)
+	if (is_whole)
+		rc = commit_name(o);
+	else if (rc && o->temporary)
 		unlink(o->temporary);
 	output_release(o);
 	return rc;
+}
+
+const char *output_kept(void)
+{
+	return *kept ? kept : NULL;
 }
 
 void output_abandon(struct output *o)

@@ -21,16 +21,25 @@
  *   a link to what follows         as what it leads to           likewise
  *   a pipe with a reader           written                       written
  *   a pipe without                 waited for; a signal: -EINTR  likewise
+ *     output_never_wait()          -ENXIO                        likewise
  *   a character device             written, nothing else         likewise
  *   a directory                    -EISDIR                       likewise
  *   a disk, a socket               -ENOTSUP                      likewise
- *   a link, a pipe that another
- *   user put into a /tmp           -EACCES, as the kernel has it likewise
+ *   a link of another user but
+ *   root, wherever it is           -EACCES                       likewise
+ *   a pipe that another user
+ *   put into a /tmp                -EACCES, as the kernel has it likewise
+ *   such a file                    replaced                      appended to: -EACCES
  *
  * A new file has mode 0600, whatever the umask: it tells of a program what its owner may not want
  * told. A whole output keeps the permissions of the file that it replaces, if that is the caller's
- * own; a growing one does not, for nobody knows yet what will be in it. What is the program that is
+ * own, and those of its group, if the new one has it; a growing one does not, for nobody knows yet
+ * what will be in it. A descriptor is the caller's if it came through the exec, and is not
+ * close-on-exec as all of ours are: else it is -EBADF. What is the program that is
  * to be run, or what the output is made from, only the verb knows: cli/frame/leave.h.
+ *
+ * A whole output that cannot be given its name at the commit is on the disk, and is left where it
+ * is (output_kept()): anybody who may read the older file can hold its lock at that moment.
  *
  * Locks bind wefts alone, and where the file system has them. A file of another user that cannot be
  * opened to ask for its lock is not replaced: -EACCES.
@@ -61,6 +70,8 @@ int output_write(struct output *o, const void *data, size_t bytes);
 int output_flush(struct output *o);
 /* Flushes, renames, frees. 0 or -errno: then the older file, if any, is untouched. */
 int output_commit(struct output *o);
+/* The temporary name of what the last commit could not give its name; else NULL. */
+const char *output_kept(void);
 /* Discards what was written, frees. NULL is allowed. */
 void output_abandon(struct output *o);
 /* Deletes all outputs that are not committed, for a handler of signals that end the process:
@@ -69,6 +80,10 @@ void output_abandon_all(void);
 
 /* Opens a growing output: its descriptor, or -errno. */
 int output_grow(const char *path, enum output_how how);
+/* The same, where only a file is of use: -ENOTSUP for pipes and devices. */
+int output_grow_file(const char *path, enum output_how how);
+/* From now on a pipe without a reader is not waited for: for who cannot be interrupted. */
+void output_never_wait(void);
 /* Locks a file that is going to take the name of a growing output. */
 void output_lock(int fd);
 /* Before a growing output is closed: a child that was forked may have the descriptor still. Not for
@@ -81,7 +96,9 @@ int output_move_aside(const char *path, const char *to);
 
 /* Is it a name of standard output? */
 int output_is_standard(const char *path);
-/* What an error of these is called. */
+/* Would output_open() refuse the name now? 0 or -errno. No pipe is waited for. */
+int output_check(const char *path);
+/* What an error of these is called, and after a commit where the output is. */
 const char *output_why(int rc);
 
 /* To a descriptor, through short writes and signals, unless *error is set, which the first -errno

@@ -14,6 +14,7 @@
 #include "cli/frame/settings_args.h"
 #include "collector/run/collector.h"
 #include "collector/run/program.h"
+#include "proc/proc_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,8 +100,7 @@ static void tell_late(int fd, const char *output, const char *what, int rc)
 	int n = snprintf(path, sizeof(path), "%s.error", output);
 
 	if (fd < 0 && n > 0 && (size_t)n < sizeof(path))
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			  0600);
+		fd = output_grow_file(path, OUTPUT_REPLACE);
 	if (fd < 0 || dup2(fd, STDERR_FILENO) < 0)
 		return;
 	cli_error("%s: %s", what, strerror(-rc));
@@ -146,25 +146,52 @@ static void cmd_collect_finish(struct collector *c, pid_t root, const char *outp
 	collector_free(c);
 }
 
+/* The words name files as they do for the program: we have its directory. A script is a word. */
+static int is_word_of(pid_t root, const char *path)
+{
+	size_t bytes = 0;
+	char *words = proc_read_all_of(root, "cmdline", &bytes);
+	int is = 0;
+
+	for (size_t at = 0; words && !is && at < bytes; at += strlen(words + at) + 1)
+		is = would_overwrite(words + at, path);
+	free(words);
+	return is;
+}
+
+static int spare_program(const char *path, pid_t root)
+{
+	char program[32];
+
+	snprintf(program, sizeof(program), "/proc/%d/exe", (int)root);
+	if (would_overwrite(program, path))
+		return cli_error("%s: is the program itself: name another file", path);
+	if (is_word_of(root, path))
+		return cli_error("%s: is a file that the program is given: name another", path);
+	return CLI_DONE;
+}
+
 /*
  * Refuses what would harm the program, or would never end: nobody can interrupt the wait for a
- * pipe's reader. *pipe_fd is to be held open until the recording is.
+ * pipe's reader. *pipe_fd is to be held open until the recording is, so that the reader does not
+ * read an end before its beginning.
  */
 static int check_place(const char *path, pid_t root, int *pipe_fd)
 {
-	char program[32];
 	struct stat st;
+	int status;
 
-	snprintf(program, sizeof(program), "/proc/%d/exe", (int)root);
 	if (output_is_standard(path))
 		return cli_error("%s: standard output is the program's: name a file", path);
-	if (would_overwrite(program, path))
-		return cli_error("%s: is the program itself: name another file", path);
-	if (lstat(path, &st) != 0 || !S_ISFIFO(st.st_mode))
-		return CLI_DONE;
-	*pipe_fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+	if (output_is_descriptor(path))
+		return cli_error("%s: descriptors are not handed on to the collector: name a file",
+				 path);
+	status = spare_program(path, root);
+	if (status || stat(path, &st) != 0 || !S_ISFIFO(st.st_mode) || output_check(path) != 0)
+		return status;
+	*pipe_fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (*pipe_fd < 0 && errno == ENXIO)
-		return cli_error("%s: a pipe that nobody reads", path);
+		return cli_error("%s: %s", path, output_why(-ENXIO));
 	return CLI_DONE;
 }
 
@@ -176,6 +203,7 @@ static int cmd_collect_begin(struct collector **c, const struct collector_option
 
 	if (status)
 		return status;
+	output_never_wait(); /* the last reader may have gone since */
 	rc = collector_open(c, o, &what);
 	if (pipe_fd >= 0)
 		close(pipe_fd);

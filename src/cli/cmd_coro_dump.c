@@ -6,6 +6,7 @@
 #include "base/output.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/leave.h"
 #include "coro/engine/harvest.h"
 #include "export/export.h"
 
@@ -84,12 +85,27 @@ static int dump(const struct cli_args *args, struct coro_shm *shm)
 	return taken < 0 ? cli_error("%s", strerror((int)-taken)) : status;
 }
 
+static int cmd_coro_dump_check(const struct cli_args *args)
+{
+	const char *const names[] = {cli_text(args, "output"), cli_text(args, "stats")};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!is_standard_output(names[i]) &&
+		    would_overwrite(cli_operand(args, 0), names[i]))
+			return cli_usage("%s: is the shared file itself: name another file",
+					 names[i]);
+	return names[1] ? coro_tell_check(names[1], names[0]) : CLI_DONE;
+}
+
 static int run(const struct cli_args *args)
 {
 	const char *path = cli_operand(args, 0);
 	struct coro_shm shm;
-	int rc = coro_shm_open(&shm, path, 0), status;
+	int status = cmd_coro_dump_check(args), rc;
 
+	if (status)
+		return status;
+	rc = coro_shm_open(&shm, path, 0);
 	if (rc == -EBADMSG)
 		return cli_error("%s: no cTP file, or of another version", path);
 	if (rc)

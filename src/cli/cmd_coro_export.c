@@ -216,9 +216,9 @@ static int export_all(struct job *job)
 	if (status && (!damage || job->out.format->flags & EXPORT_FOR_SERVER))
 		return status;
 	rc = sink->ops->finish(sink, &job->books);
-	if (rc == -EEXIST)
-		return cli_error("%s: came to be meanwhile: it stays",
-				 output_name(job->out.sink.path));
+	if (rc == -EEXIST && output_kept())
+		return cli_error("%s: came to be meanwhile: it stays; what was written is %s",
+				 output_name(job->out.sink.path), output_kept());
 	return rc ? sink_error(job, rc) : status;
 }
 

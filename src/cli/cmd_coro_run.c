@@ -83,7 +83,8 @@ static int cmd_coro_run_read_format(const struct cli_args *args)
 	return CLI_DONE;
 }
 
-/* FILE.maps, for a trace that weft coro report reads. There is none beside a pipe or a device. */
+/* FILE.maps, for a trace that weft coro report reads. There is none beside a pipe, a device or a
+ * descriptor. */
 static char *maps_beside(void)
 {
 	const char *path = trace.sink.path;
@@ -91,7 +92,7 @@ static char *maps_beside(void)
 	char *beside = NULL;
 
 	if (!(trace.format->flags & EXPORT_READ_AGAIN) || output_is_standard(path) ||
-	    (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+	    output_is_descriptor(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return NULL;
 	return asprintf(&beside, "%s.maps", path) < 0 ? NULL : beside;
 }
@@ -119,15 +120,31 @@ static int cmd_coro_run_read_options(const struct cli_args *args, struct coro_en
 	return status;
 }
 
-/* The trace must not take the place of what is to be run. */
-static int refuse_to_harm(const struct cli_args *args)
+/* What is to be run, and where coroutines tell of their switches. */
+static int cmd_coro_run_spare(const struct cli_args *args, const char *shm, const char *to)
 {
 	char path[PATH_MAX];
 
-	if (output_is_standard(trace.sink.path) || !cli_operand_count(args) ||
-	    program_find(cli_operand(args, 0), path, sizeof(path)))
+	if (output_is_standard(to))
 		return CLI_DONE;
-	return refuse_to_overwrite(trace.sink.path, path, cli_operands(args) + 1);
+	if (shm && would_take_place(shm, to))
+		return cli_usage("%s: is the shared file itself: name another file", to);
+	if (!cli_operand_count(args) || program_find(cli_operand(args, 0), path, sizeof(path)))
+		return CLI_DONE;
+	return refuse_to_overwrite(to, path, cli_operands(args) + 1);
+}
+
+/* Neither the trace nor the statistics, which come at the very end, may take the place of that. */
+static int refuse_to_harm(const struct cli_args *args, const char *shm)
+{
+	const char *stats = cli_text(args, "stats");
+	int status = cmd_coro_run_spare(args, shm, trace.sink.path);
+
+	if (!status && stats)
+		status = cmd_coro_run_spare(args, shm, stats);
+	if (!status && stats)
+		status = coro_tell_check(stats, trace.sink.path);
+	return status;
 }
 
 /* ---- running */
@@ -136,12 +153,12 @@ static int refuse_open(int rc, const char *what, const char *why)
 {
 	if (why)
 		return cli_error("%s: %s", what, why);
-	if (rc == -ENAMETOOLONG)
-		return cli_error("%s: a socket's path has 107 characters at the most", what);
 	if (rc == -EEXIST && !strcmp(what, trace.sink.path))
 		return cli_error("%s: exists already (--replace takes its place)", what);
 	if (!strcmp(what, trace.sink.path))
 		return cli_error("%s: %s", what, output_why(rc));
+	if (rc == -ENAMETOOLONG)
+		return cli_error("%s: a socket's path has 107 characters at the most", what);
 	if (rc == -EEXIST)
 		return cli_error("%s: exists already, and is left as it is", what);
 	if (rc == -EADDRINUSE)
@@ -170,7 +187,7 @@ static int tell_failures(const struct coro_engine_options *o, const struct coro_
 	if (r->maps_rc && !r->rc)
 		cli_tell("%s: %s; places will have numbers for names", o->maps_path,
 			 r->maps_rc == -EEXIST ? "exists already, and is left as it is"
-					       : strerror(-r->maps_rc));
+					       : output_why(r->maps_rc));
 	return status;
 }
 
@@ -207,7 +224,7 @@ static int run(const struct cli_args *args)
 	int status = cmd_coro_run_read_options(args, &o), rc;
 
 	if (!status)
-		status = refuse_to_harm(args);
+		status = refuse_to_harm(args, o.shm_path);
 	if (status)
 		return status;
 	rc = coro_target_prepare(&t);

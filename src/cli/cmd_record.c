@@ -157,6 +157,9 @@ static int read_limits(const struct cli_args *args, struct collector_options *o)
 	if (o->max_bytes && o->chunk_bytes > o->max_bytes / 2 && cli_given(args, "chunk-size"))
 		return cli_usage("--chunk-size: '%s' is more than half of --max-size",
 				 cli_text(args, "chunk-size"));
+	if ((o->max_bytes || o->max_age_ns) && path && output_is_descriptor(path))
+		return cli_usage("--%s: '%s': a descriptor's file cannot be replaced: name it",
+				 name, path);
 	if ((o->max_bytes || o->max_age_ns) && path && stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return cli_usage("--%s: '%s' is no regular file", name, path);
 	fit_chunks(args, o);

@@ -12,6 +12,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +47,18 @@ static enum output_how jsonl_how(const struct coro_sink *o)
 	return o->replace ? OUTPUT_REPLACE : OUTPUT_NEW;
 }
 
+/* Where it begins: at the end, but in a caller's descriptor from where that stands. */
+static uint64_t jsonl_base(const struct jsonl *s, const char *path)
+{
+	int is_placed = output_is_descriptor(path) && !(fcntl(s->fd, F_GETFL) & O_APPEND);
+	off_t at = s->owned ? lseek(s->fd, 0, is_placed ? SEEK_CUR : SEEK_END) : 0;
+
+	return at > 0 ? (uint64_t)at : 0;
+}
+
 static int jsonl_open(struct export_job *x)
 {
 	struct jsonl *s = x->state;
-	off_t end;
 
 	s->fd = -1;
 	if (sink_open(&s->text, NULL) || !sink_room(&s->text, BUFFER_BYTES))
@@ -58,8 +67,7 @@ static int jsonl_open(struct export_job *x)
 	s->fd = s->owned ? output_grow(x->sink.path, jsonl_how(&x->sink)) : STDOUT_FILENO;
 	if (s->fd < 0)
 		return s->fd;
-	end = s->owned ? lseek(s->fd, 0, SEEK_END) : 0;
-	s->base = end > 0 ? (uint64_t)end : 0;
+	s->base = jsonl_base(s, x->sink.path);
 	return 0;
 }
 

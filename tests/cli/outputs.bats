@@ -12,6 +12,15 @@ inputs() {
 	chmod 644 precious
 }
 
+# await COMMAND...: until it is so, but not for ever
+await() {
+	local tries=0
+	until "$@"; do
+		[ $((tries += 1)) -lt 6000 ] || { echo "in vain: $*"; return 1; }
+		sleep 0.01
+	done
+}
+
 # Every verb that writes a file, and how it is called: write VERB OUT
 all_verbs="convert collapsed merge print csv jsonl perfetto run record"
 
@@ -183,7 +192,7 @@ is_let_be() {
 }
 
 # A program that runs until its file is there.
-until_told() { echo "touch $1.runs; until [ -e $1.ends ]; do $WEFT_BURN 20 >/dev/null; done"; }
+until_told() { echo "touch $1.runs; tries=0; until [ -e $1.ends ] || [ \$((tries += 1)) -gt 3000 ]; do $WEFT_BURN 20 >/dev/null; done"; }
 
 @test "of two recordings with one name the second is refused, the first is whole" {
 	for name in weft.jfr named; do
@@ -191,7 +200,7 @@ until_told() { echo "touch $1.runs; until [ -e $1.ends ]; do $WEFT_BURN 20 >/dev
 		[ $name = weft.jfr ] || option=(-o $name)
 		"$WEFT" record "${option[@]}" -- sh -c "$(until_told $name)" >first.out 2>first.err &
 		local pid=$!
-		until [ -e $name.runs ]; do sleep 0.01; done
+		await [ -e $name.runs ]
 		weft record "${option[@]}" -- touch second
 		expect_status 1
 		expect_in "$err" "another weft is writing it"
@@ -204,12 +213,14 @@ until_told() { echo "touch $1.runs; until [ -e $1.ends ]; do $WEFT_BURN 20 >/dev
 	done
 }
 
+has_samples() { [ "$("$WEFT" report --json "$1" 2>/dev/null | jq .samples)" -gt 0 ] 2>/dev/null; }
+
 @test "a recording has its name at once, and is there after SIGKILL" {
 	echo old >a.jfr
 	"$WEFT" record --chunk-time 5ms -o a.jfr -- sh -c "$(until_told a)" >first.out 2>first.err &
 	local pid=$!
-	until [ -e a.runs ]; do sleep 0.01; done
-	until [ "$("$WEFT" report --json a.jfr 2>/dev/null | jq .samples)" -gt 0 ] 2>/dev/null; do sleep 0.01; done
+	await [ -e a.runs ]
+	await has_samples a.jfr
 	kill -KILL $pid
 	wait $pid || true
 	touch a.ends
@@ -221,13 +232,15 @@ until_told() { echo "touch $1.runs; until [ -e $1.ends ]; do $WEFT_BURN 20 >/dev
 	expect_status 0
 }
 
+holds_signals() { [ "$(grep -cE '^Name:.*weft|^SigBlk:.*[1-9a-f]' /proc/"$1"/status)" = 2 ]; }
+
 @test "a pipe without a reader: the wait for one ends by a signal, before the program begins" {
 	mkfifo pipe
 	for signal in TERM INT HUP; do
 		env --default-signal=$signal "$WEFT" record -o pipe -- touch started 2>stderr &
 		local pid=$!
 		# it holds signals back from the moment on at which it waits for them
-		until [ "$(grep -cE '^Name:.*weft|^SigBlk:.*[1-9a-f]' /proc/$pid/status)" = 2 ]; do sleep 0.01; done
+		await holds_signals $pid
 		kill -$signal $pid
 		status=0
 		wait $pid || status=$?
@@ -237,18 +250,175 @@ until_told() { echo "touch $1.runs; until [ -e $1.ends ]; do $WEFT_BURN 20 >/dev
 	[ ! -e started ]
 }
 
+# itself OUT PROG ARG...: a program that records itself into OUT; nothing of it stays
+itself() {
+	local name=$1
+	shift
+	timeout 60 env WEFT_COMMAND="$WEFT" WEFT_RECORD="$name" LD_PRELOAD="$lib" "$@" >stdout 2>stderr
+	await no_collector "$name"
+}
+
+no_collector() { ! cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\0' ' ' | grep -q "[c]ollect --socket [^ ]* -o $PWD/$1 "; }
+
 @test "a recording by oneself harms neither the program nor waits for a pipe" {
 	lib=$WEFT_BUILD/src/runtime/libweft.so
 	[ -e "$lib" ] || skip "no $lib"
 	cp "$WEFT_BURN" prog
 	cp prog before
 	for name in ./prog -; do
-		WEFT_COMMAND=$WEFT WEFT_RECORD=$name LD_PRELOAD=$lib ./prog 20 2>stderr
+		itself $name ./prog 20
 		cmp prog before
 		[ ! -e ./- ]
 	done
 	expect_in "$(cat stderr)" "standard output is the program's"
 	mkfifo pipe
-	WEFT_COMMAND=$WEFT WEFT_RECORD=pipe LD_PRELOAD=$lib ./prog 20 2>stderr
-	expect_in "$(cat stderr)" "pipe: a pipe that nobody reads"
+	ln -s pipe link
+	for name in pipe link; do
+		itself $name ./prog 20
+		expect_in "$(cat stderr)" "$name: a pipe that nobody reads"
+	done
+	exec 7>mine
+	itself /dev/fd/7 ./prog 20
+	exec 7>&-
+	expect_in "$(cat stderr)" "/dev/fd/7: descriptors are not handed on"
+	[ ! -s mine ]
+	# what runs a script is its interpreter
+	printf '#!/bin/sh\nexec %s 20\n' "$WEFT_BURN" >script
+	chmod 755 script
+	cp script before
+	itself script ./script
+	expect_in "$(cat stderr)" "script: is a file that the program is given"
+	cmp script before
+	exec 8<>pipe
+	cat pipe >got 8>&- &
+	local reader=$!
+	itself link ./prog 20
+	await [ -s got ]
+	exec 8>&-
+	wait $reader
+	weft report got
+	expect_status 0
+}
+
+# ---- descriptors
+
+@test "a descriptor is written from where it stands, and is no name of a file" {
+	inputs
+	seq 1000 >lines
+	{
+		echo first >&3
+		weft coro export --to jsonl -o /dev/fd/3 trace.jsonl
+		echo last >&3
+	} 3<>lines
+	expect_status 0
+	[ "$(head -1 lines)" = first ]
+	[ "$(sed -n 2p lines)" = "$(cat trace.jsonl)" ]
+	[ "$(sed -n 3p lines)" = last ]
+	weft coro run -o /dev/fd/3 -- true 3>traced
+	expect_status 0
+	expect_not grep names stderr
+	expect_not ls -d /dev/fd/3.maps
+	# of none that was given, whatever has that number by then
+	for number in 3 4 5 6 7 8 9; do
+		weft coro run -o /dev/fd/$number -- true 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+		expect_status 1
+		expect_in "$err" "/dev/fd/$number: Bad file descriptor"
+	done
+	weft merge -o whole.jfr shop.jfr
+	status=0
+	"$WEFT" merge -o /dev/stderr shop.jfr 2>merged || status=$?
+	expect_status 0
+	cmp merged whole.jfr
+	weft record -o /dev/fd/01 -- echo ran
+	expect_status 2
+}
+
+# ---- coroutines
+
+left_over() { # SHM
+	"$WEFT" coro run --shm "$1" --keep -o left.jsonl --replace -- true 2>stderr || { cat stderr; return 1; }
+	cp "$1" before
+}
+
+@test "neither trace nor statistics take the place of the program, the shared file, or each other" {
+	inputs
+	left_over shm
+	for words in "dump --replace -o shm shm" "dump --stats shm shm" "run --attach shm --replace -o shm" \
+		"run --attach shm --stats shm -o new" "run --shm new -o ./new -- true"; do
+		# shellcheck disable=SC2086
+		weft coro $words
+		expect_status 2
+		expect_in "$err" "is the shared file itself"
+		cmp shm before
+	done
+	cp "$WEFT_BURN" prog
+	weft coro run -o new --stats ./prog -- ./prog 20
+	expect_status 2
+	expect_in "$err" "./prog: is the program itself"
+	cmp prog "$WEFT_BURN"
+	for words in "run -o new --stats ./new -- touch started" "dump -o new --stats new shm"; do
+		# shellcheck disable=SC2086
+		weft coro $words
+		expect_status 2
+		expect_in "$err" "new: is the trace, too"
+		[ ! -e new ]
+	done
+	# before the work
+	ln -s precious link
+	weft coro run -o new --stats link -- touch started
+	expect_status 1
+	expect_in "$err" "link: a symbolic link"
+	[ ! -e started ]
+	precious_is_there
+	weft coro run -o /dev/null --stats /dev/null -- true
+	expect_status 0
+}
+
+@test "coro dump goes by the table" {
+	inputs
+	left_over shm
+	verb=dump
+	ln -s precious link
+	weft coro dump --replace -o link shm
+	expect_status 1
+	expect_in "$err" "link: a symbolic link"
+	precious_is_there
+	weft coro dump -o precious shm
+	expect_status 1
+	precious_is_there
+	weft coro dump -o new shm
+	expect_status 0
+	[ "$(stat -c %a new)" = 600 ]
+}
+
+@test "coroTracer goes by the table, in its words" {
+	inputs
+	ln -s "$WEFT" coroTracer
+	ln -s precious link
+	status=0
+	./coroTracer -shm c.shm -sock c.sock -out link -cmd 'touch started' >stdout 2>stderr || status=$?
+	[ "$status" = 1 ]
+	expect_in "$(cat stderr)" "link: a symbolic link, which is not followed (or"
+	precious_is_there
+	[ ! -e started ]
+	echo "probe_id,tid,addr,seq,is_active,ts" >trace.csv
+	cp trace.csv before
+	status=0
+	./coroTracer -export csv -in trace.csv >stdout 2>stderr || status=$?
+	[ "$status" = 1 ]
+	expect_in "$(cat stderr)" "trace.csv: is the trace itself"
+	cmp trace.csv before
+}
+
+@test "a trace that cannot have its name at the end is kept by another" {
+	command -v flock >/dev/null || skip "no flock"
+	echo old >out
+	weft coro run --replace --to csv -o out -- \
+		sh -c 'exec 9<out; flock -s 9; sleep 600 3>&- >/dev/null 2>&1 & echo $! >holder'
+	kill "$(cat holder)"
+	expect_status 1
+	expect_in "$err" "out: another weft is writing it"
+	expect_in "$err" "what was written is out."
+	[ "$(cat out)" = old ]
+	[ "$(head -1 out.??????)" = probe_id,tid,addr,seq,is_active,ts ]
 }

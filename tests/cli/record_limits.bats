@@ -42,6 +42,13 @@ spin_until_replaced() {
 	weft record --max-size 5M -o pipe -- true
 	expect_status 2
 	expect_in "$err" "--max-size: 'pipe' is no regular file"
+	echo mine >file
+	inode=$(stat -c %i file)
+	weft record --max-size 5M -o /dev/fd/3 -- true 3>>file
+	expect_status 2
+	expect_in "$err" "'/dev/fd/3': a descriptor's file cannot be replaced"
+	[ "$(cat file)" = mine ]
+	[ "$(stat -c %i file)" = "$inode" ]
 }
 
 @test "--max-size: the file stays below it, and says what was dropped" {

@@ -36,6 +36,8 @@ void coro_target_close(struct coro_target *t);
 /* Statistics: text for people on stderr, JSON for programs into @path. */
 void coro_tell(const struct coro_engine_result *result, uint32_t stations);
 int coro_tell_json(const struct coro_books *books, const char *path);
+/* Before the work: CLI_DONE, or why statistics cannot be put there; @trace takes a name, too. */
+int coro_tell_check(const char *path, const char *trace);
 /* One object in a line. 0 or -errno. */
 int coro_put_books(FILE *out, const struct coro_books *books);
 

@@ -4,6 +4,7 @@
 #include "base/text/json_write.h"
 #include "cli/coro/coro_target.h"
 #include "cli/frame/cli.h"
+#include "cli/frame/leave.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -103,6 +104,18 @@ int coro_put_books(FILE *out, const struct coro_books *b)
 		rc = errno ? -errno : -EIO;
 	sink_close(&text);
 	return rc;
+}
+
+int coro_tell_check(const char *path, const char *trace)
+{
+	int rc = output_check(path);
+
+	if (rc)
+		return cli_error("%s: %s", path, output_why(rc));
+	if (!output_is_standard(path) && !output_is_standard(trace) &&
+	    would_take_place(trace, path))
+		return cli_usage("%s: is the trace, too: name another file", path);
+	return CLI_DONE;
 }
 
 int coro_tell_json(const struct coro_books *books, const char *path)

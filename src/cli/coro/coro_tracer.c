@@ -125,7 +125,7 @@ static int end_trace(struct coro_target *t, const char *output, int waited)
 	coro_engine_finish(t->engine, &r);
 	coro_tell(&r, coro_engine_stations(t->engine));
 	if (r.rc)
-		return cli_error("%s: %s", output, r.why ? r.why : strerror(-r.rc));
+		return cli_error("%s: %s", output, r.why ? r.why : output_why(r.rc));
 	if (r.is_cut || waited)
 		return cli_error("the trace ends early: %s",
 				 r.is_cut ? "the shared file was cut short" : strerror(-waited));
@@ -171,8 +171,8 @@ static int trace(const char *const value[])
 	o.is_enough_arg = &t;
 	rc = coro_engine_open(&t.engine, &o, &what, NULL);
 	if (rc)
-		status = what == out.sink.path ? cli_error("%s: %s", what, output_why(rc))
-					       : coro_tracer_refuse(what, rc);
+		status = !strcmp(what, out.sink.path) ? cli_error("%s: %s", what, output_why(rc))
+						      : coro_tracer_refuse(what, rc);
 	else if ((rc = coro_target_start(&t, argv)))
 		status = cli_error("sh: %s", strerror(-rc));
 	else
@@ -270,6 +270,8 @@ static int export_as(const char *const value[], size_t row)
 		return coro_format_refuse_server("-export", exports[row].name);
 	export_trace(&x, exporter_find(exports[row].format));
 	coro_tracer_read_place(value, row, input, &x);
+	if (!is_standard_output(x.sink.path) && would_overwrite(input, x.sink.path))
+		return cli_error("%s: is the trace itself: name another file", x.sink.path);
 	leave_no_half_files();
 	rc = coro_input_open(&in, input);
 	if (rc)

@@ -5,8 +5,11 @@
 #include "base/output.h"
 #include "cli/frame/cli.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* SA_RESETHAND has put the default action back; it ends the process when the handler returns. */
@@ -63,6 +66,35 @@ int would_overwrite(const char *from, const char *to)
 
 	return stat(from, &a) == 0 && stat(to, &b) == 0 && S_ISREG(a.st_mode) &&
 	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static int stat_directory(const char *path, struct stat *st)
+{
+	const char *slash = strrchr(path, '/');
+	char directory[PATH_MAX];
+
+	if (!slash)
+		return stat(".", st);
+	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path) + 1, path);
+	return stat(directory, st);
+}
+
+static const char *last_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int would_take_place(const char *a, const char *b)
+{
+	struct stat one, other;
+
+	if (stat(b, &one) == 0)
+		return would_overwrite(a, b);
+	return strcmp(last_of(a), last_of(b)) == 0 && stat_directory(a, &one) == 0 &&
+	       stat_directory(b, &other) == 0 && one.st_dev == other.st_dev &&
+	       one.st_ino == other.st_ino;
 }
 
 int refuse_to_overwrite(const char *to, const char *program, char *const *words)

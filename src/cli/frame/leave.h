@@ -22,6 +22,9 @@ const char *output_name(const char *path);
 /* Is @to the regular file @from, by whatever name? Writing would destroy it. */
 int would_overwrite(const char *from, const char *to);
 
+/* The same, or that file when there is one: names of one place in one directory. */
+int would_take_place(const char *a, const char *b);
+
 /* CLI_DONE, or the usage error: @to is the program at the path @program, or a file that one of
  * @words names, which it is to be run with. */
 int refuse_to_overwrite(const char *to, const char *program, char *const *words);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/map.h"
+#include "base/output.h"
 #include "proc/proc_maps.h"
 
 #include <errno.h>
@@ -77,8 +78,11 @@ void maps_note_free(struct maps_note *n)
 	free(n->all);
 	map_free(n->lines);
 	map_free(n->places);
-	if (n->out)
+	if (n->out) {
+		fflush(n->out);
+		output_unlock(fileno(n->out)); /* a program that is being begun may have it still */
 		fclose(n->out);
+	}
 	free(n->path);
 	free(n);
 }
@@ -106,19 +110,18 @@ static int is_left_over(const char *path)
 
 static int maps_note_open_file(struct maps_note *n)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, fd;
+	enum output_how how = n->append                             ? OUTPUT_APPEND
+			      : n->replace || is_left_over(n->path) ? OUTPUT_REPLACE
+								    : OUTPUT_NEW;
+	int fd = output_grow_file(n->path, how); /* as the trace beside it */
 
-	if (n->append)
-		flags |= O_APPEND;
-	else
-		flags |= n->replace || is_left_over(n->path) ? O_TRUNC : O_EXCL;
-	fd = open(n->path, flags, 0600); /* as the trace beside it */
-	n->out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (fd < 0)
+		return fd;
+	n->out = fdopen(fd, "w");
 	if (!n->out) {
 		int rc = -errno;
 
-		if (fd >= 0)
-			close(fd);
+		close(fd);
 		return rc;
 	}
 	return fputs(HEAD, n->out) >= 0 ? 0 : -errno;

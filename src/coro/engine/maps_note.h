@@ -19,8 +19,9 @@
 
 struct maps_note;
 
-/* The file is made with the first line. One that is there is replaced if it is such a file, or with
- * @replace; lines are added to it with @append; else it is left alone. A process whose pid events
+/* The file is made with the first line, as base/output.h has it of a growing one, but nothing is
+ * written that is no file. One that is there is replaced if it is such a file, or with @replace;
+ * lines are added to it with @append; else it is left alone. A process whose pid events
  * tell counts only if it has the file @inode mapped: the pid may be of another namespace. NULL: no
  * memory. */
 struct maps_note *maps_note_new(const char *path, int replace, int append, dev_t device,

@@ -30,8 +30,8 @@ int file_create(struct file *f, const char *path);
 int file_from(struct file *f, int fd);
 
 /*
- * file_make_replaceable() - file_replace() will be called. 0; -ESPIPE: no regular file; -errno: its
- * directory cannot be written.
+ * file_make_replaceable() - file_replace() will be called. 0; -ESPIPE: no regular file, or a
+ * descriptor of the caller's; -errno: its directory cannot be written.
  */
 int file_make_replaceable(struct file *f, const char *path);
 

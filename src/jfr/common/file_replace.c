@@ -38,7 +38,7 @@ int file_make_replaceable(struct file *f, const char *path)
 	char directory[PATH_MAX];
 	int rc;
 
-	if (!f->regular)
+	if (!f->regular || !f->locked) /* it has no name that was given to it */
 		return -ESPIPE;
 	f->path = realpath(path, NULL);
 	if (!f->path)

@@ -6,6 +6,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -144,6 +145,8 @@ static void put_file(const char *text)
 static void what_is_there_is_left_unless_it_is_ours(void **state)
 {
 	struct maps_note *n = note(0, 0);
+	char text[16];
+	int older;
 
 	(void)state;
 	put_file("mine\n");
@@ -151,11 +154,15 @@ static void what_is_there_is_left_unless_it_is_ours(void **state)
 	assert_int_equal(maps_note_error(n), -EEXIST);
 	assert_int_equal(lines_with("mine"), 1);
 	maps_note_free(n);
+	older = open(path, O_RDONLY | O_CLOEXEC);
 	n = note(1, 0); /* --replace */
 	maps_note_process(n, (uint32_t)getpid(), SECOND);
 	assert_int_equal(maps_note_error(n), 0);
 	assert_int_equal(lines_with("mine"), 0);
 	maps_note_free(n);
+	/* who has the older one open keeps it */
+	assert_int_equal(pread(older, text, sizeof(text), 0), 5);
+	close(older);
 	put_file("# weft coro maps 1\n1 old\n");
 	n = note(0, 1); /* an engine that goes on */
 	maps_note_process(n, (uint32_t)getpid(), SECOND);

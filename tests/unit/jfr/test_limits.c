@@ -380,6 +380,28 @@ static void test_no_regular_file(void **state)
 	assert_int_equal(errno, ESPIPE);
 }
 
+/* The file is somebody's who wrote to it before us: it is not replaced. */
+static void test_descriptor(void **state)
+{
+	struct weft_jfr_options o = {.size = sizeof(o), .max_bytes = 100000};
+	struct stat before, after;
+	char name[32];
+	int fd = creat(path, 0600);
+
+	(void)state;
+	assert_int_equal(write(fd, "before", 6), 6);
+	assert_int_equal(fstat(fd, &before), 0);
+	snprintf(name, sizeof(name), "/dev/fd/%d", fd);
+	o.path = name;
+	errno = 0;
+	assert_null(weft_jfr_create(&o));
+	assert_int_equal(errno, ESPIPE);
+	assert_int_equal(stat(path, &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+	assert_int_equal(after.st_size, 6);
+	close(fd);
+}
+
 /* Who was built before there were limits passes less. */
 static void test_older_options(void **state)
 {
@@ -488,6 +510,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_link, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_name_taken, set_up, tear_down),
 		cmocka_unit_test(test_no_regular_file),
+		cmocka_unit_test_setup_teardown(test_descriptor, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_older_options, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_kills, set_up, tear_down),
 	};

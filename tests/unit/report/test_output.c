@@ -173,6 +173,10 @@ static void a_new_file_takes_no_place(void **state)
 	assert_int_equal(output_commit(o), -EEXIST);
 	expect_file("late", "theirs");
 	expect_file("there", "older");
+	/* what is whole is not thrown away */
+	assert_non_null(output_kept());
+	expect_file(output_kept(), "ours");
+	assert_int_equal(unlink(output_kept()), 0);
 	assert_int_equal(entries(), 2);
 	unlink("late");
 	assert_int_equal(output_open_new(&o, "late"), 0);
