@@ -182,6 +182,8 @@ void weft_mask_timer_made(void)
 {
 	if (weft_mask_is_closed())
 		weft_timer_pause();
+	else
+		weft_timer_tell_running();
 }
 
 /*

@@ -41,7 +41,7 @@ void weft_mask_end_wait(int was_blocked);
 
 void weft_mask_read_by_fd(void);                    /* the program has a signalfd for SIGPROF */
 void weft_mask_jump(int is_blocked, uint64_t mask); /* a jmp_buf restores a mask */
-void weft_mask_timer_made(void);                    /* stops the timer of a closed thread */
+void weft_mask_timer_made(void);                    /* a closed thread's stops, another's runs */
 void weft_mask_look(uint64_t mask); /* starts it again if @mask, the kernel's, is open */
 
 #endif

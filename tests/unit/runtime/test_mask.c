@@ -258,6 +258,20 @@ static void a_second_signal_behind_a_wait_is_not_lost(void **state)
 	tear_down();
 }
 
+/* ---- over a stop */
+
+static void who_opens_while_nothing_records_has_ticks_again(void **state)
+{
+	(void)state;
+	set_up(own);
+	close_here(0);
+	assert_int_equal(weft_engine_stop(), 0);
+	open_by_libc();
+	assert_int_equal(weft_engine_start(), 0);
+	assert_state_is_open(state_here());
+	tear_down();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -266,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_vfork_child_opens_for_itself_alone),
 		cmocka_unit_test(an_order_while_it_is_closed_changes_nothing),
 		cmocka_unit_test(a_second_signal_behind_a_wait_is_not_lost),
+		cmocka_unit_test(who_opens_while_nothing_records_has_ticks_again),
 	};
 
 	return cmocka_run_group_tests(tests, begin_session, NULL);
