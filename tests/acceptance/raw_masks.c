@@ -5,10 +5,14 @@
  *
  *   raw-masks thread   in threads that are created with all signals blocked: Go with cgo does so
  *   raw-masks self     in the thread that has blocked them
+ *   raw-masks one      likewise, SIGPROF alone
+ *   raw-masks kernel   likewise, without a handler for SIGURG (so it may have an hrtimer); its CPU
+ *                      time is the kernel's, and no SIGPROF tells that the mask is open
  *
- * Either burns CPU time then, and prints how much: "used SECONDS". A SIGPROF that is raised while
+ * Each burns CPU time then, and prints how much: "used SECONDS". A SIGPROF that is raised while
  * it is blocked must come once, after it was opened: "caught N".
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -48,6 +52,19 @@ static __attribute__((noinline)) void burn_opened(double seconds)
 			sink = sink + (unsigned long)i;
 }
 
+/* Nearly all of it in read(2). */
+static __attribute__((noinline)) void burn_in_kernel(double seconds)
+{
+	static char room[1 << 20];
+	double until = cpu_seconds() + seconds;
+	int fd = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	while (cpu_seconds() < until)
+		if (read(fd, room, sizeof(room)) != (ssize_t)sizeof(room))
+			exit(1);
+	close(fd);
+}
+
 static void open_raw(void)
 {
 	uint64_t none = 0;
@@ -79,31 +96,39 @@ static void in_threads(void)
 	printf("used %.3f\n", THREADS * BURN_SECONDS);
 }
 
-static void in_itself(void)
+static void in_itself(int is_all, void (*burn)(double seconds))
 {
-	sigset_t all;
+	sigset_t set;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, NULL);
-	raise(SIGPROF);
+	sigemptyset(&set);
+	sigaddset(&set, SIGPROF);
+	if (is_all)
+		sigfillset(&set);
+	pthread_sigmask(SIG_SETMASK, &set, NULL);
+	if (burn == burn_opened)
+		raise(SIGPROF);
 	open_raw();
-	burn_opened(THREADS * BURN_SECONDS);
+	burn(THREADS * BURN_SECONDS);
 	printf("used %.3f\n", THREADS * BURN_SECONDS);
 }
 
 int main(int argc, char **argv)
 {
+	const char *kind = argc == 2 ? argv[1] : "";
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = catch;
 	action.sa_flags = SA_RESTART;
 	sigaction(SIGPROF, &action, NULL);
-	sigaction(SIGURG, &action, NULL);
-	if (argc == 2 && !strcmp(argv[1], "thread"))
+	if (strcmp(kind, "kernel") != 0)
+		sigaction(SIGURG, &action, NULL);
+	if (!strcmp(kind, "thread"))
 		in_threads();
+	else if (!strcmp(kind, "kernel"))
+		in_itself(0, burn_in_kernel);
 	else
-		in_itself();
+		in_itself(strcmp(kind, "one") != 0, burn_opened);
 	printf("caught %d\n", (int)caught);
 	return 0;
 }

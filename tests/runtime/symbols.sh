@@ -25,7 +25,8 @@ is "only weft_ names in libweft.a: $(tr '\n' ' ' <"$out/foreign")" "$(wc -l <"$o
 # A library that stands before libc's functions may lock or wait in them. So what runs in handlers and
 # in calls of weft/*.h asks libc for nothing but what moves and compares bytes, as compilers do by
 # themselves, and where errno and the thread lie. What else an object asks for is called when a
-# process or a session begins, in dlopen and dlclose, or when a coroutine is made.
+# process or a session begins, in dlopen and dlclose, in a thread's first context call, or when a
+# coroutine is made in a process that filters its system calls.
 bytes='memcpy memmove memset memcmp bcmp strlen strnlen strcmp strchr strrchr strcspn __errno_location pthread_self'
 seldom='core_slot:getauxval core_time_source:getauxval signals_altstack:getauxval
 core_copies:dlsym core_customlabels_meet:dlsym core_fork:dlsym stack_module_map:dlsym
@@ -35,11 +36,9 @@ context_publish:secure_getenv otel_otel_process:secure_getenv otel_otel_resource
 core_coro_blocks:malloc core_coro_blocks:free core_real:dlsym core_real:dlerror core_real:dladdr
 sample_join:secure_getenv'
 folder=$(dirname "$LIBWEFT")
-objects=$(find "$folder/libweft.so.p" "$folder/libweft-handler.a.p" -name '*.o' ! -name 'hooks_*' ! -name 'start_*' \
-	! -name '*base_platform_linux*')
+objects=$(find "$folder/libweft.so.p" "$folder/libweft-handler.a.p" -name '*.o' ! -name 'hooks_*' ! -name 'start_*')
 # shellcheck disable=SC2086
-nm --defined-only $(find "$folder/libweft.so.p" "$folder/libweft-handler.a.p" -name '*.o') | awk 'NF == 3 { print $3 }' |
-	sort -u >"$out/own"
+nm -g --defined-only $objects | awk 'NF == 3 { print $3 }' | sort -u >"$out/own"
 for object in $objects; do
 	name=$(basename "$object" .c.o)
 	nm --undefined-only "$object" | awk '{ print $NF }' | sort -u | comm -23 - "$out/own" |

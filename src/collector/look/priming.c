@@ -16,7 +16,7 @@
 #define PAUSE_SLOTLESS_NS UINT64_C(2000000000)
 #define PAUSE_SAMPLED_NS UINT64_C(1000000000)
 #define PAUSE_MAX_NS UINT64_C(30000000000)
-#define SENT_MAX 4 /* signals to one thread */
+#define SENT_MAX 4 /* signals to one thread since its last sample */
 #define ADOPT_PAUSE_NS UINT64_C(1000000000)
 #define ADOPT_MAX 4     /* orders for one thread */
 #define CARRIERS_MAX 64 /* threads that are examined as the receiver of one */
@@ -225,12 +225,16 @@ const char *priming_why_deaf(const struct thread_masks *masks)
 	return masks->caught & SIGNAL_BIT(SIGPROF) ? NULL : "its SIGPROF handler was replaced";
 }
 
+static int is_paused(const struct weft_slot *slot)
+{
+	return slot && (load_relaxed(&slot->thread.flags) & WEFT_SLOT_PAUSED);
+}
+
 /* Its timer stands still because it had SIGPROF blocked, and it has opened that by a system call
  * which no hook saw: it does not know. */
 static int is_open_again(const struct weft_slot *slot, const struct thread_masks *masks)
 {
-	return slot && (load_relaxed(&slot->thread.flags) & WEFT_SLOT_PAUSED) &&
-	       !(masks->blocked & SIGNAL_BIT(SIGPROF));
+	return is_paused(slot) && !(masks->blocked & SIGNAL_BIT(SIGPROF));
 }
 
 /* It has used enough CPU time without a sample; perhaps the handler is only not installed yet. */
@@ -287,9 +291,23 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 		p->stranded = t;
 }
 
+/* Samples of its hrtimer come, which does not see the kernel: ticks must come again, too. */
+static void help_to_ticks(struct priming *p, struct watched_thread *t, const struct weft_slot *slot,
+			  uint64_t now_ns)
+{
+	struct thread_masks masks;
+
+	if (is_paused(slot) && !thread_masks_read(p->process->proc_fd, t->tid, &masks) &&
+	    is_open_again(slot, &masks))
+		priming_prime(p, t, &masks, now_ns);
+}
+
+/* One that is named because its timer stands still may open SIGPROF at any time, and then it can
+ * be helped. */
 static int is_given_up(const struct watched_thread *t, const struct weft_slot *slot)
 {
-	return t->unsampled && (slot || t->effort.refused || t->effort.sent >= SENT_MAX);
+	return t->unsampled &&
+	       (t->effort.refused || t->effort.sent >= SENT_MAX || (slot && !is_paused(slot)));
 }
 
 /* Less often the longer it does nothing. */
@@ -338,6 +356,7 @@ static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_
 		e->sent = 0; /* what was sent has helped, or was not needed */
 		e->looked = 0;
 		e->pause_ns = PAUSE_SAMPLED_NS;
+		help_to_ticks(p, t, slot, now_ns);
 	} else if (!slot || p->cpu_ns - e->process_ns >= UNSEEN_MIN_NS) {
 		ask_cpu(p, t, slot, now_ns);
 	} else {

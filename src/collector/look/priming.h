@@ -8,7 +8,7 @@
  *     catch it, or whose process reads it from a signalfd or may queue no more: counted
  *     priming_refused
  *   - so does one whose timer stands still (WEFT_SLOT_PAUSED) though it does not block SIGPROF any
- *     more: it then starts the timer again
+ *     more, whether samples of its hrtimer come or not: it then starts the timer again
  *   - one that uses CPU time and cannot be signalled is adopted: another thread, that takes the
  *     signal without harm, makes a timer for it (WEFT_ORDER_ADOPT)
  *   - a thread that uses CPU time and gives no samples all the same, because it blocks SIGPROF, the

@@ -87,7 +87,7 @@ static int is_abandoned(const struct weft_slot *slot, struct weft_label_owner *o
 
 	if (is_higher && weft_stack_has_both(slot, frame, own->busy))
 		return 1;
-	now_ns = clock_monotonic_ns();
+	now_ns = clock_own_ns();
 	if (!own->busy_since_ns)
 		own->busy_since_ns = now_ns;
 	return now_ns - own->busy_since_ns > (is_higher && !is_known ? DOUBT_NS : LONG_DOUBT_NS);

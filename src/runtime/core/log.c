@@ -36,8 +36,8 @@ int weft_log_lock_within(uint64_t patience_ns)
 	uint64_t began_ns = 0;
 
 	while (__atomic_exchange_n(&lock_word, 1, __ATOMIC_ACQUIRE)) {
-		began_ns = began_ns ? began_ns : clock_monotonic_ns();
-		if (clock_monotonic_ns() - began_ns > patience_ns)
+		began_ns = began_ns ? began_ns : clock_own_ns();
+		if (clock_own_ns() - began_ns > patience_ns)
 			return 0;
 		sys_call0(SYS_sched_yield);
 	}

@@ -147,10 +147,11 @@ static uint32_t own_slot_count(void)
 
 int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes)
 {
+	uint64_t limit[2];
 	long fd;
 
-	/* ftruncate past it would kill the program by SIGXFSZ */
-	if (sys_limit(RLIMIT_FSIZE) < bytes)
+	/* ftruncate past it would kill the program by SIGXFSZ; so might one that is not known */
+	if (sys_call4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limit) || limit[0] < bytes)
 		return -EFBIG;
 	fd = sys_call2(SYS_memfd_create, name, flags | MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd >= 0 && sys_call2(SYS_ftruncate, fd, bytes)) {

@@ -149,14 +149,23 @@ static inline uint64_t weft_time_shift(void)
 	return load_relaxed(&weft_time_shift_ns);
 }
 
-/* CLOCK_MONOTONIC of the collector: of another time namespace, if the program is in one. */
-static inline uint64_t clock_monotonic_ns(void)
+/* The program's CLOCK_MONOTONIC: for spans, since the shift may come in the middle of one, when a
+ * collector attaches. */
+static inline uint64_t clock_own_ns(void)
 {
 	struct timespec now;
 
 	if (weft_time_read(CLOCK_MONOTONIC, &now))
 		return 0;
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + weft_time_shift();
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* CLOCK_MONOTONIC of the collector: of another time namespace, if the program is in one. */
+static inline uint64_t clock_monotonic_ns(void)
+{
+	uint64_t now_ns = clock_own_ns();
+
+	return now_ns ? now_ns + weft_time_shift() : 0;
 }
 
 /* Bucket of a log2 histogram: b counts [2^(b-1), 2^b), 0 counts zeros. */

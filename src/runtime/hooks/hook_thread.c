@@ -28,7 +28,7 @@ struct start {
 	int (*run_c11)(void *);
 	void *arg;
 	struct weft_thread_stack stack;
-	struct weft_mask_legacy mask;
+	int is_blocked; /* SIGPROF, as its creator believes */
 };
 
 void weft_thread_leave(void)
@@ -67,7 +67,7 @@ static void *hook_thread_run(void *arg)
 	void *result = NULL;
 
 	free(arg);
-	weft_mask_inherit(start.mask);
+	weft_mask_inherit(start.is_blocked);
 	weft_thread_prime(&start.stack);
 	weft_cleanup_push(&at_exit, hook_thread_leave, NULL);
 	if (start.run)
@@ -122,7 +122,7 @@ static struct start *new_start(const pthread_attr_t *attr, void *arg)
 		return NULL;
 	*start = (struct start){.arg = arg, .stack = weft_thread_stack(attr)};
 	if (!has_own_mask(attr))
-		start->mask = weft_mask_bequeath();
+		start->is_blocked = weft_mask_is_blocked();
 	return start;
 }
 

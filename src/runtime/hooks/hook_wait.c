@@ -133,7 +133,7 @@ WEFT_API int signalfd(int fd, const sigset_t *mask, int flags)
 static int64_t time_left_ns(const struct timespec *timeout, uint64_t began_ns)
 {
 	int64_t whole = (int64_t)timeout->tv_sec * 1000000000 + timeout->tv_nsec;
-	int64_t left = whole - (int64_t)(clock_monotonic_ns() - began_ns);
+	int64_t left = whole - (int64_t)(clock_own_ns() - began_ns);
 
 	return left > 0 ? left : 0;
 }
@@ -141,7 +141,7 @@ static int64_t time_left_ns(const struct timespec *timeout, uint64_t began_ns)
 /* Our own ticks, pending since before the wait, are not for the program. */
 static int wait_for_theirs(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
-	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_own_ns();
 	struct timespec left, *limit = timeout ? &left : NULL;
 	int signo;
 

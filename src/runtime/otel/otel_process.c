@@ -110,7 +110,7 @@ static long otel_process_set_name(void);
 
 static uint64_t time_now(void)
 {
-	return clock_monotonic_ns() + (uint64_t)boot_ahead_ns;
+	return clock_own_ns() + (uint64_t)boot_ahead_ns;
 }
 
 /* The protocol asks for a full fence after storing 0, and for one before storing the time. */
@@ -146,7 +146,7 @@ void weft_otel_process_republish(void)
 {
 	if (__atomic_fetch_add(&bell, 1, __ATOMIC_ACQ_REL))
 		return;
-	store_relaxed(&bell_since_ns, clock_monotonic_ns());
+	store_relaxed(&bell_since_ns, clock_own_ns());
 	bell_release(1);
 }
 
@@ -157,13 +157,13 @@ void weft_otel_process_lock(void)
 	while (!cas_acquire(&bell, &nobody, 1)) {
 		uint64_t since_ns = load_relaxed(&bell_since_ns);
 
-		if (clock_monotonic_ns() - since_ns > PATIENCE_NS &&
-		    cas_acquire(&bell_since_ns, &since_ns, clock_monotonic_ns()))
+		if (clock_own_ns() - since_ns > PATIENCE_NS &&
+		    cas_acquire(&bell_since_ns, &since_ns, clock_own_ns()))
 			return;
 		sys_call0(SYS_sched_yield);
 		nobody = 0;
 	}
-	store_relaxed(&bell_since_ns, clock_monotonic_ns());
+	store_relaxed(&bell_since_ns, clock_own_ns());
 }
 
 void weft_otel_process_unlock(int has_changed)
@@ -203,7 +203,7 @@ static long otel_process_set_name(void)
 static void read_clock_offset(void)
 {
 	struct timespec boot = {0};
-	uint64_t now = clock_monotonic_ns();
+	uint64_t now = clock_own_ns();
 
 	if (!weft_time_read(CLOCK_BOOTTIME, &boot))
 		boot_ahead_ns = (int64_t)((uint64_t)boot.tv_sec * 1000000000u +
@@ -421,7 +421,7 @@ void weft_otel_notify(void)
 
 	if (!has_unseen_keys() || !cas_acquire(&bell, &nobody, 1))
 		return;
-	store_relaxed(&bell_since_ns, clock_monotonic_ns());
+	store_relaxed(&bell_since_ns, clock_own_ns());
 	if (publisher == WEFT_PUBLISHER_ANOTHER) {
 		reread_foreign_keys();
 	} else if (header) {

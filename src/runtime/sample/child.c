@@ -81,11 +81,11 @@ static int begin_alone(void)
 
 int weft_child_begin(void)
 {
-	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_own_ns();
 	int result = begin_alone();
 
 	while (result == -EBUSY && load_acquire(&weft_rt.beginning) == BEGINNING &&
-	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
+	       clock_own_ns() - began_ns < PATIENCE_NS)
 		sys_call0(SYS_sched_yield);
 	return weft_rt_is_ready() ? 0 : result;
 }

@@ -65,7 +65,7 @@ static void tell_silence(const char *path)
 
 static uint32_t patience_left_ms(const struct patience *p)
 {
-	uint64_t waited_ms = (clock_monotonic_ns() - p->began_ns) / 1000000;
+	uint64_t waited_ms = (clock_own_ns() - p->began_ns) / 1000000;
 
 	return waited_ms < p->ms ? p->ms - (uint32_t)waited_ms : 0;
 }
@@ -94,7 +94,7 @@ static int join_connect_to(const struct sockaddr_un *address, struct patience *p
 
 	if (fd < 0)
 		return (int)fd;
-	p->began_ns = clock_monotonic_ns();
+	p->began_ns = clock_own_ns();
 	p->ms = join_is_silent(address->sun_path) ? WEFT_RENDEZVOUS_HURRY_MS
 						  : WEFT_RENDEZVOUS_PATIENCE_MS;
 	do {

@@ -11,9 +11,10 @@
  * first: with a tick of ours pending, the kernel would drop a SIGPROF of the program's.
  *
  * The kernel's mask is also changed without our hooks (setcontext, sigsetmask, raw calls), so the
- * word is valid only as long as all signals are blocked that were blocked together with SIGPROF. A
- * closed thread that is opened so gives no samples until the collector, which reads masks in /proc,
- * has it look (WEFT_ORDER_PRIME).
+ * word is valid only as long as all signals are blocked that were blocked together with SIGPROF: of
+ * a closed thread these include SIGPROF itself, of another they do not. A closed thread that is
+ * opened so gives no samples until the collector, which reads masks in /proc, has it look
+ * (WEFT_ORDER_PRIME).
  *
  * A vfork child has its parent's words but a mask of its own: from its first change on the kernel's
  * mask is what counts there.
@@ -75,6 +76,8 @@ static void believe(int is_blocked, uint64_t with)
 {
 	struct weft_belief new = belief();
 
+	if (!new.is_closed)
+		with &= ~SIGPROF_BIT;
 	new.is_blocked = is_blocked != 0;
 	new.with = is_blocked ? with : 0;
 	set_belief(new);
@@ -101,7 +104,9 @@ static int belief_stands(uint64_t mask)
 {
 	struct weft_belief b = belief();
 
-	return b.is_blocked && (b.with & ~(mask | SIGPROF_BIT)) == 0;
+	if (!b.is_closed)
+		mask |= SIGPROF_BIT;
+	return b.is_blocked && (b.with & ~mask) == 0;
 }
 
 int weft_mask_is_blocked(void)
@@ -157,13 +162,17 @@ int weft_mask_is_closed(void)
 	return belief().is_closed != 0;
 }
 
-/* In a handler that interrupted the thread with @mask: has it been opened behind the hooks? While a
- * hook is at it, the word does not say that SIGPROF is blocked. */
+/*
+ * In a handler that interrupted the thread with @mask: has it been opened behind the hooks? So does
+ * a thread look, too, while a hook of ours has stopped its timer and not blocked SIGPROF yet: once
+ * that is blocked, the hook says again what it had said (stay_closed). One that opens SIGPROF takes
+ * the belief away first.
+ */
 void weft_mask_look(uint64_t mask)
 {
 	struct weft_belief b = belief();
 
-	if (!b.is_closed || !b.is_blocked || (mask & SIGPROF_BIT))
+	if (!b.is_closed || !b.is_blocked || (mask & SIGPROF_BIT) || weft_is_vfork_child())
 		return;
 	believe(0, 0);
 	be_open();
@@ -171,10 +180,10 @@ void weft_mask_look(uint64_t mask)
 
 void weft_mask_timer_made(void)
 {
-	struct weft_belief *mine = weft_belief_mine(0);
-
-	if (mine && mine->is_closed)
+	if (weft_mask_is_closed())
 		weft_timer_pause();
+	else
+		weft_timer_tell_running();
 }
 
 /*
@@ -183,25 +192,21 @@ void weft_mask_timer_made(void)
  * mask by a raw call. A SIGPROF of the program's that comes before that is held back, and closes
  * it.
  */
-void weft_mask_inherit(struct weft_mask_legacy legacy)
+void weft_mask_inherit(int is_blocked)
 {
 	struct weft_belief new = {.is_blocked = 1};
+	uint64_t mask, closed;
 
-	if (!legacy.is_blocked && !legacy.is_closed)
+	if (!is_blocked)
 		return;
-	new.with = real_mask();
-	new.is_closed = legacy.is_closed &&load_acquire(&read_by_fd);
+	mask = real_mask();
+	closed = mask & SIGPROF_BIT;
+	if (closed)
+		new.is_closed = load_acquire(&read_by_fd) != 0;
+	new.with = new.is_closed ? mask : mask & ~SIGPROF_BIT;
 	set_belief(new);
-	if (legacy.is_closed && !new.is_closed)
+	if (closed && !new.is_closed)
 		weft_mask_set_real(SIG_UNBLOCK);
-}
-
-struct weft_mask_legacy weft_mask_bequeath(void)
-{
-	struct weft_mask_legacy legacy = {.is_closed = weft_mask_is_closed()};
-
-	legacy.is_blocked = weft_mask_is_blocked();
-	return legacy;
 }
 
 /* exec may have handed down a blocked SIGPROF that is pending: our handler is installed already. */
@@ -231,10 +236,10 @@ int weft_mask_open_here(void)
 	mask = real_mask();
 	if (!(mask & SIGPROF_BIT))
 		return 0;
-	believe(1, mask);
 	if (must_be_closed())
 		be_closed();
-	else if (belief().is_blocked)
+	believe(1, mask);
+	if (belief().is_blocked && !weft_mask_is_closed())
 		weft_mask_set_real(SIG_UNBLOCK);
 	return 1;
 }
@@ -272,6 +277,16 @@ static void drop_own_pending(void)
 	}
 }
 
+/* SIGPROF is really blocked. A signal that came before it was may have opened the thread again
+ * (weft_mask_look), and its timer have fired. */
+static void stay_closed(void)
+{
+	if (weft_mask_is_closed())
+		return;
+	be_closed();
+	drop_own_pending();
+}
+
 static int hand_to_waiter(const siginfo_t *info)
 {
 	int32_t tid = load_acquire(&waiter);
@@ -294,6 +309,7 @@ int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 	if (!weft_is_vfork_child()) {
 		be_closed();
 		drop_own_pending();
+		believe(1, belief().with | SIGPROF_BIT);
 	}
 	interrupted |= SIGPROF_BIT;
 	memcpy(&uc->uc_sigmask, &interrupted, sizeof(interrupted));
@@ -352,10 +368,13 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 		}
 	}
 	result = real(how, set, old);
-	if (!result)
+	if (!result) {
+		if (closes)
+			stay_closed();
 		believe(1, real_mask());
-	else if (closes && !was_closed)
+	} else if (closes && !was_closed) {
 		be_open();
+	}
 	return result;
 }
 
@@ -442,26 +461,45 @@ int weft_mask_begin_wait(void)
 	return weft_mask_set_real(SIG_BLOCK);
 }
 
+/* Lends the mask of a closed thread again. A SIGPROF of the program's that pends still comes at
+ * once, and closes the thread anew (hold_back). */
+static void lend_again(void)
+{
+	struct weft_belief *mine = weft_belief_mine(0);
+
+	if (!mine)
+		return;
+	mine->is_closed = 0;
+	mine->with &= ~SIGPROF_BIT;
+	weft_mask_set_real(SIG_UNBLOCK);
+	if (!weft_mask_is_closed())
+		weft_timer_resume();
+}
+
 void weft_mask_end_wait(int was_blocked)
 {
 	int32_t self = sys_gettid();
 
 	cas_release(&waiter, &self, 0);
-	if (weft_mask_is_closed() && !must_be_closed()) {
+	if (weft_mask_is_closed() && !must_be_closed())
+		lend_again();
+	else if (!was_blocked)
 		weft_mask_set_real(SIG_UNBLOCK);
-		be_open();
-	} else if (!was_blocked) {
-		weft_mask_set_real(SIG_UNBLOCK);
-	}
+}
+
+static void close_believing(uint64_t with)
+{
+	be_closed();
+	weft_mask_set_real(SIG_BLOCK);
+	stay_closed();
+	believe(1, with | SIGPROF_BIT);
 }
 
 void weft_mask_read_by_fd(void)
 {
 	store_release(&read_by_fd, 1);
-	if (!weft_mask_is_blocked() || weft_mask_is_closed())
-		return;
-	be_closed();
-	weft_mask_set_real(SIG_BLOCK);
+	if (weft_mask_is_blocked() && !weft_mask_is_closed())
+		close_believing(belief().with);
 }
 
 /* Before a jump to where SIGPROF was believed blocked or not; @mask: the kernel's mask after it. */
@@ -471,9 +509,10 @@ void weft_mask_jump(int is_blocked, uint64_t mask)
 
 	if ((!is_blocked && !now.is_blocked) || weft_is_vfork_child())
 		return;
-	if (mask & SIGPROF_BIT)
-		be_closed();
+	if (mask & SIGPROF_BIT) {
+		close_believing(mask);
+		return;
+	}
 	believe(is_blocked, mask);
-	if (!(mask & SIGPROF_BIT))
-		be_open(); /* a tick that comes now stays pending until the jump */
+	be_open(); /* a tick that comes now stays pending until the jump */
 }

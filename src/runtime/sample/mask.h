@@ -25,12 +25,8 @@ void weft_mask_close_here(void);    /* and is as libc made it again */
 int weft_mask_set_real(int how);    /* the kernel's; 1 = SIGPROF was blocked */
 int weft_mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_t *old);
 
-/* A new thread inherits this from its creator. */
-struct weft_mask_legacy {
-	int is_blocked, is_closed;
-};
-struct weft_mask_legacy weft_mask_bequeath(void);
-void weft_mask_inherit(struct weft_mask_legacy legacy);
+/* In a new thread. @is_blocked: what its creator believed when it created it. */
+void weft_mask_inherit(int is_blocked);
 
 /* A SIGPROF of the program's that interrupted @uc: 1 = queued again, for later. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc);
@@ -45,7 +41,7 @@ void weft_mask_end_wait(int was_blocked);
 
 void weft_mask_read_by_fd(void);                    /* the program has a signalfd for SIGPROF */
 void weft_mask_jump(int is_blocked, uint64_t mask); /* a jmp_buf restores a mask */
-void weft_mask_timer_made(void);                    /* stops the timer of a closed thread */
+void weft_mask_timer_made(void);                    /* a closed thread's stops, another's runs */
 void weft_mask_look(uint64_t mask); /* starts it again if @mask, the kernel's, is open */
 
 #endif

@@ -23,6 +23,7 @@ static void prime_here(uint64_t mask)
 	if (slot)
 		weft_timer_arm(slot, mask);
 	weft_mask_look(mask);
+	weft_mask_timer_made(); /* by another thread, which does not know whether it is closed */
 	weft_handling_end(marked);
 }
 

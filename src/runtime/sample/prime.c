@@ -60,10 +60,10 @@ static void prime_say(int signo)
 /* Afterwards what they sent has been delivered, too: signals are, at the end of a system call. */
 static void wait_for_senders(void)
 {
-	uint64_t began_ns = clock_monotonic_ns();
+	uint64_t began_ns = clock_own_ns();
 
 	while (load_seq_cst(&weft_rt.header->prime_sending) &&
-	       clock_monotonic_ns() - began_ns < PATIENCE_NS)
+	       clock_own_ns() - began_ns < PATIENCE_NS)
 		sys_call0(SYS_sched_yield);
 	sys_call0(SYS_sched_yield);
 }

@@ -61,6 +61,7 @@ void weft_timer_disarm(struct weft_slot *slot); /* both; of any thread */
 void weft_timer_delete(int32_t timer_id);
 void weft_timer_pause(void); /* the calling thread's own */
 void weft_timer_resume(void);
+void weft_timer_tell_running(void);                   /* WEFT_SLOT_PAUSED holds no longer */
 int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its number, or -1 */
 /* That of @slot's thread. The owner, and whoever starts the engine, may do so at once: one stays.
  */

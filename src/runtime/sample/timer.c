@@ -115,35 +115,38 @@ void weft_timer_arm(struct weft_slot *slot, uint64_t mask)
 	weft_clock_begin(slot, mask);
 }
 
-/* The calling thread's timer; -1 = none. */
-static int32_t own_timer(void)
+/* The calling thread's, in the session; NULL = none. */
+static struct weft_slot *timer_slot(void)
 {
 	struct weft_slot *slot = weft_slot_mine();
 
-	if (!weft_rt_has_session() || !slot || slot == weft_slot_private())
-		return -1;
-	return load_acquire(&slot->thread.timer_id);
+	return weft_rt_has_session() && slot != weft_slot_private() ? slot : NULL;
 }
 
-/* own_timer() has found one. */
-static void tell_paused(int is)
+/* -1 = none. */
+static int32_t timer_in(const struct weft_slot *slot)
 {
-	uint32_t *flags = &weft_slot_mine()->thread.flags;
+	return slot ? load_acquire(&slot->thread.timer_id) : -1;
+}
 
-	if (is)
-		__atomic_fetch_or(flags, WEFT_SLOT_PAUSED, __ATOMIC_RELAXED);
-	else
-		__atomic_fetch_and(flags, ~(uint32_t)WEFT_SLOT_PAUSED, __ATOMIC_RELAXED);
+void weft_timer_tell_running(void)
+{
+	struct weft_slot *slot = timer_slot();
+
+	if (slot && (load_relaxed(&slot->thread.flags) & WEFT_SLOT_PAUSED))
+		__atomic_fetch_and(&slot->thread.flags, ~(uint32_t)WEFT_SLOT_PAUSED,
+				   __ATOMIC_RELAXED);
 }
 
 void weft_timer_pause(void)
 {
 	struct itimerspec never = {{0, 0}, {0, 0}};
-	int32_t timer_id = own_timer();
+	struct weft_slot *slot = timer_slot();
+	int32_t timer_id = timer_in(slot);
 
 	if (timer_id >= 0) {
 		sys_call4(SYS_timer_settime, timer_id, 0, &never, NULL);
-		tell_paused(1);
+		__atomic_fetch_or(&slot->thread.flags, WEFT_SLOT_PAUSED, __ATOMIC_RELAXED);
 	} else if (weft_rt_is_unbegun_child()) {
 		weft_timer_disarm_process();
 	}
@@ -151,14 +154,13 @@ void weft_timer_pause(void)
 
 void weft_timer_resume(void)
 {
-	int32_t timer_id = own_timer();
+	int32_t timer_id = timer_in(timer_slot());
 
-	if (timer_id >= 0) {
+	weft_timer_tell_running(); /* also where the timer is gone: the next one runs */
+	if (timer_id >= 0)
 		timer_start(timer_id);
-		tell_paused(0);
-	} else if (weft_rt_is_unbegun_child() && process_timer < 0) {
+	else if (weft_rt_is_unbegun_child() && process_timer < 0)
 		weft_rt.on_fork();
-	}
 }
 
 void weft_timer_disarm(struct weft_slot *slot)

@@ -261,10 +261,10 @@ int weft_launch(const char *file)
 
 static void wait_for_word(uint32_t *word)
 {
-	uint64_t until_ns = clock_monotonic_ns() + WAIT_AT_EXIT_NS, now_ns;
+	uint64_t until_ns = clock_own_ns() + WAIT_AT_EXIT_NS, now_ns;
 	struct timespec left;
 
-	while (!load_acquire(word) && (now_ns = clock_monotonic_ns()) < until_ns) {
+	while (!load_acquire(word) && (now_ns = clock_own_ns()) < until_ns) {
 		left.tv_sec = (time_t)((until_ns - now_ns) / 1000000000);
 		left.tv_nsec = (long)((until_ns - now_ns) % 1000000000);
 		sys_call4(SYS_futex, word, FUTEX_WAIT, 0, &left);

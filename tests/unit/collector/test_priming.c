@@ -240,10 +240,14 @@ static void end(void)
 	process_free(process);
 }
 
+static struct weft_slot *slot_of_child(void)
+{
+	return weft_session_slot(session->process->base, &session->process->layout, 0);
+}
+
 static void set_slot(int32_t timer_id)
 {
-	struct weft_slot *slot =
-		weft_session_slot(session->process->base, &session->process->layout, 0);
+	struct weft_slot *slot = slot_of_child();
 
 	slot->thread.tid = child;
 	slot->thread.timer_id = timer_id;
@@ -544,17 +548,65 @@ static void a_replaced_handler_is_named(void **state)
 static void whose_samples_come_is_not_named(void **state)
 {
 	const char *why;
-	struct weft_slot *slot;
 
 	(void)state;
 	begin_with(burn, block_prof, SIGURG); /* a mask that is open again now and then */
 	set_slot(1);
-	slot = weft_session_slot(session->process->base, &session->process->layout, 0);
 	for (int i = 0; i < 8; i++) {
-		slot->counters[WEFT_COUNTER_ATTEMPTED]++;
+		slot_of_child()->counters[WEFT_COUNTER_ATTEMPTED]++;
 		look_over_cpu(1, 60000000);
 	}
 	assert_int_equal(named(&why), 0);
+	end();
+}
+
+static void has_been_told(void)
+{
+	assert_true(shared->got > 0);
+	assert_int_equal(shared->value, WEFT_SIGVAL(0x123456, 0, WEFT_ORDER_PRIME));
+}
+
+/* Its timer stands still, and it has opened SIGPROF by a raw call. That the first signal could not
+ * be sent is no reason to wait for long with the next. */
+static void who_was_named_in_vain_is_helped_soon(void **state)
+{
+	const char *why;
+
+	(void)state;
+	begin_with(burn, catch_urgent, SIGURG);
+	set_slot(1);
+	slot_of_child()->thread.flags |= WEFT_SLOT_PAUSED;
+	header()->prime_signal_used = 0;
+	for (int i = 0; i < 20 && !named(&why); i++)
+		look_over_cpu(1, 60000000);
+	assert_named("opened SIGPROF by a system call of its own");
+	header()->prime_signal_used = SIGURG;
+	for (int i = 0; i < 8 && !__atomic_load_n(&shared->got, __ATOMIC_SEQ_CST); i++)
+		look_over_cpu(1, 60000000);
+	has_been_told();
+	end();
+}
+
+static void ticks_are_started_beside_an_hrtimer(void **state)
+{
+	(void)state;
+	begin_with(burn, catch_urgent, SIGURG);
+	set_slot(1);
+	slot_of_child()->thread.flags |= WEFT_SLOT_PAUSED;
+	for (int i = 0; i < 500 && !__atomic_load_n(&shared->got, __ATOMIC_SEQ_CST); i++) {
+		slot_of_child()->counters[WEFT_COUNTER_ATTEMPTED]++;
+		look_over_cpu(1, 2000000);
+	}
+	has_been_told();
+	/* and not when its timer runs */
+	slot_of_child()->thread.flags &= ~(uint32_t)WEFT_SLOT_PAUSED;
+	look_over_cpu(1, 2000000);
+	shared->got = 0;
+	for (int i = 0; i < 20; i++) {
+		slot_of_child()->counters[WEFT_COUNTER_ATTEMPTED]++;
+		look_over_cpu(1, 2000000);
+	}
+	assert_int_equal(shared->got, 0);
 	end();
 }
 
@@ -588,6 +640,8 @@ int main(void)
 		cmocka_unit_test(threads_that_cannot_be_sampled_are_named_once),
 		cmocka_unit_test(a_replaced_handler_is_named),
 		cmocka_unit_test(whose_samples_come_is_not_named),
+		cmocka_unit_test(who_was_named_in_vain_is_helped_soon),
+		cmocka_unit_test(ticks_are_started_beside_an_hrtimer),
 		cmocka_unit_test(without_slot_it_is_named_too),
 	};
 

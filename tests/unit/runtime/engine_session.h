@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/session_layout.h"
@@ -29,7 +30,7 @@
 
 static struct weft_session_header *shared;
 
-static void begin_session_of(uint32_t slots)
+static inline void begin_session_of(uint32_t slots)
 {
 	struct weft_session_header h = {.cookie = COOKIE,
 					.run_state = WEFT_RUN_RECORDING,
@@ -54,7 +55,7 @@ static void begin_session_of(uint32_t slots)
 	shared = weft_rt.header;
 }
 
-static int begin_session(void **state)
+static inline int begin_session(void **state)
 {
 	(void)state;
 	begin_session_of(SLOTS);
@@ -73,7 +74,7 @@ struct kernel_action {
 	uint64_t mask;
 };
 
-static struct kernel_action kernel_action(int signo)
+static inline struct kernel_action kernel_action(int signo)
 {
 	struct kernel_action a = {0};
 
@@ -81,12 +82,12 @@ static struct kernel_action kernel_action(int signo)
 	return a;
 }
 
-static uintptr_t kernel_handler(int signo)
+static inline uintptr_t kernel_handler(int signo)
 {
 	return kernel_action(signo).handler;
 }
 
-static uintptr_t shown_handler(int signo)
+static inline uintptr_t shown_handler(int signo)
 {
 	struct sigaction action;
 
@@ -97,7 +98,7 @@ static uintptr_t shown_handler(int signo)
 #define DEFAULT ((uintptr_t)SIG_DFL)
 
 /* Timers of this process; 0 where the kernel does not list them. */
-static int timers_in_kernel(void)
+static inline int timers_in_kernel(void)
 {
 	FILE *file = fopen("/proc/self/timers", "re");
 	char line[256];
@@ -111,7 +112,7 @@ static int timers_in_kernel(void)
 	return count;
 }
 
-static int open_descriptors(void)
+static inline int open_descriptors(void)
 {
 	DIR *directory = opendir("/proc/self/fd");
 	int count = 0;
@@ -122,7 +123,7 @@ static int open_descriptors(void)
 	return count;
 }
 
-static uint64_t counted(enum weft_counter counter)
+static inline uint64_t counted(enum weft_counter counter)
 {
 	uint64_t sum = shared->counters[counter];
 
@@ -146,7 +147,7 @@ struct worker {
 	volatile uint64_t rounds;
 };
 
-static void *work(void *arg)
+static inline void *work(void *arg)
 {
 	struct worker *w = arg;
 
@@ -157,19 +158,19 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void launch_worker(struct worker *w)
+static inline void launch_worker(struct worker *w)
 {
 	memset(w, 0, sizeof(*w));
 	assert_int_equal(BEGIN_THREAD(&w->thread, NULL, work, w), 0);
 }
 
-static void wait_for_worker(struct worker *w)
+static inline void wait_for_worker(struct worker *w)
 {
 	while (!__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))
 		usleep(1000);
 }
 
-static void end_worker(struct worker *w)
+static inline void end_worker(struct worker *w)
 {
 	__atomic_store_n(&w->is_done, 1, __ATOMIC_RELAXED);
 	pthread_join(w->thread, NULL);

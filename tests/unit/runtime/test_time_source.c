@@ -50,6 +50,11 @@ static void is_shifted(void **state)
 		now = clock_monotonic_ns();
 		assert_true(before <= now);
 		assert_true(now <= sys_clock_ns(CLOCK_MONOTONIC) + (uint64_t)away[i]);
+		/* not that by which spans are measured */
+		before = sys_clock_ns(CLOCK_MONOTONIC);
+		now = clock_own_ns();
+		assert_true(before <= now);
+		assert_true(now <= sys_clock_ns(CLOCK_MONOTONIC));
 	}
 	h.time_shift_ns = 0;
 	weft_time_follow(&h);
