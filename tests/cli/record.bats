@@ -415,6 +415,9 @@ wait_for_cpu_of() {
 	ulimit -Sn 200
 	sh -c "$probe" >plain </dev/null 2>/dev/null
 	"$WEFT" record -- sh -c "$probe" >recorded </dev/null 2>/dev/null
+	# Signals 32 and 33 are libc's own: it takes them in whatever program begins a thread.
+	sed -i -E 's/(SigIgn:\t[0-9a-f]{7})[0-9a-f]{2}/\1--/' plain recorded
+	grep -q -- -- plain
 	diff plain recorded
 }
 
