@@ -243,7 +243,7 @@ static void hear_guests(struct door *d, struct entrance *e, const struct pollfd 
 }
 
 /* Who has asked, or has had no time to, makes no room: then the others wait before the socket. */
-static int has_room(const struct door *d, const struct entrance *e)
+static int door_has_room(const struct door *d, const struct entrance *e)
 {
 	return e->guests < DOOR_GUESTS_MAX ||
 	       (entrance_is_heard(d, e) &&
@@ -300,7 +300,7 @@ static int is_shortage(int rc)
 
 static void admit(struct door *d, struct entrance *e)
 {
-	while (e->count < e->limit && has_room(d, e)) {
+	while (e->count < e->limit && door_has_room(d, e)) {
 		struct ucred peer;
 		int fd = e->is_others ? rendezvous_accept_other(&d->rendezvous, &peer)
 				      : rendezvous_accept(&d->rendezvous, &peer);
@@ -322,7 +322,7 @@ static void admit(struct door *d, struct entrance *e)
 /* Whose processes the others are is not known before the root is. */
 static int entrance_admits(const struct door *d, struct entrance *e, uint64_t now_ns)
 {
-	return (!e->is_others || load_acquire(d->root)) && has_room(d, e) &&
+	return (!e->is_others || load_acquire(d->root)) && door_has_room(d, e) &&
 	       entrance_is_open(e, now_ns);
 }
 
