@@ -130,7 +130,6 @@ static const struct weft_jfr_field process_fields[] = {
 
 static int open_maker(struct maker *m, const char *path)
 {
-
 	memset(m, 0, sizeof(*m));
 	m->w = make_writer(path);
 	if (!m->w)
