@@ -34,7 +34,7 @@ deps:
 test:
 	@tools/check --build $(BUILD) --quick
 
-## check        dependencies, build, every test that a change can break; ends with N passed, N failed, N skipped
+## check        dependencies, build, all tests but those that take long or are left to CI; ends with N passed, N failed, N skipped
 check: deps
 	@tools/check --build $(BUILD) $(CHECK)
 

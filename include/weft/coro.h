@@ -18,15 +18,16 @@
  * One thread at a time acts on a coroutine, and handing it over orders the two (as it must for the
  * coroutine's own stack); wake alone may come from anywhere at any time before destroy.
  * With no engine (CTP_SHM_PATH unset) and no libweft, every call is a few instructions.
- * Nothing here fails loudly, allocates after the first call of a process, sends signals, or touches
- * errno; an event makes no system call (but the first on each thread: gettid; and one byte to a
- * sleeping engine that does not look by itself). Not for signal handlers.
+ * Nothing here fails loudly, sends signals, touches errno, or allocates after the first call of a
+ * process (but with libweft: blocks for labels, at a create or a coroutine's first label); an event
+ * makes no system call (but the first on each thread: gettid; and one byte to a sleeping engine
+ * that does not look by itself). Not for signal handlers.
  *
  * Environment, read at the first create of a process, not in set-id programs:
  *   CTP_SHM_PATH      the shared file; unset or empty: no tracing
  *   CTP_SOCK_PATH     the engine's socket, for waking it; optional
  *   CTP_MAX_STATIONS  checked against the file's header where set: they must agree
- * A file of another magic, version or size, or shorter than its header says, is refused.
+ * A file of another magic or version, or shorter than its header says, is refused.
  *
  * A file that is cut short while it is mapped ends the tracing and not the program: the first
  * create puts a SIGBUS handler before the process's own (weft/coro_cut.h). Define

@@ -43,8 +43,8 @@ struct weft_coro_carry_v1 {
 	 * are labels. */
 	void (*create)(struct weft_coro *coro, uint64_t now_ns);
 	/** Its context becomes the thread's, and coro->bytes a struct weft_ctp_context_prefix of
-	 * it. Records the wait that ends (struct weft_switch_record). No system call, no
-	 * allocation. */
+	 * it. Records the wait that ends (struct weft_switch_record). No allocation, and no
+	 * system call but at a thread's first (it takes its slot). */
 	void (*resume)(struct weft_coro *coro, uint64_t now_ns);
 	/** The reverse, and records the run that ends. If the context has changed since the last
 	 * time, station->context is written again. */

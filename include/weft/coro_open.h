@@ -2,8 +2,8 @@
 /**
  * @file coro_open.h
  * How the probe opens the shared file, once in a process (not for direct use: weft/coro.h).
- * A file is taken only if it is a regular one with the right magic and version, and as long as its
- * header says; its count is read once and never again. Set-id programs open none.
+ * A file is taken only if it is a regular one with the right magic and version, and at least as
+ * long as its header says; its count is read once and never again. Set-id programs open none.
  */
 #ifndef WEFT_CORO_OPEN_H
 #define WEFT_CORO_OPEN_H

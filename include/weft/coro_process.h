@@ -5,9 +5,10 @@
  * socket, and fork. weft/coro_open.h fills it.
  *
  * State: one weak hidden struct per linked object, filled by the first create, and constant from
- * then on but for what a fork renews (single-threaded: in the child, before any other thread can
- * be) and when the file is cut short. A coroutine points to the struct of the object that created
- * it; events made in another object (the code of a C++ template may lie in any) use that one.
+ * then on but for `ids`, for what a fork renews (in the child, at its first event: one thread does
+ * it while others wait), and when the file is cut short. A coroutine points to the struct of the
+ * object that created it; events made in another object (the code of a C++ template may lie in any)
+ * use that one.
  *
  * The guard: a word of private memory that holds `owner`, and that the kernel wipes in a child.
  * Each event compares it with the coroutine's owner: one load. A child, or a process whose shared

@@ -330,7 +330,7 @@ struct weft_jfr_class; /* a type of the file's metadata; owned by the reader */
 
 /**
  * A decoded value (struct weft_jfr_node) is one of these. What belongs to the event lives until
- * the next weft_jfr_next(); what a constant-pool reference leads to, until the chunk is left.
+ * the next event is read; what a constant-pool reference leads to, until the chunk is left.
  * References are followed when decoding, each entry once per chunk; one that leads nowhere, back
  * to itself or too deep is WEFT_JFR_V_NULL with its pool_key. So there are no cycles; but entries
  * are shared, and in a hostile file a generic walk can take exponential time: bound its steps.

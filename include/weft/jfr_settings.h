@@ -24,7 +24,7 @@
  * One list is used by one thread at a time; nothing here is safe in a signal handler. Functions
  * that return int give 0 or -errno, -EINVAL for an unknown source; a call that fails has added
  * nothing, except weft_jfr_settings_list(). What is given is copied. Pointers that are returned
- * are the list's, and valid until it is next changed.
+ * are the list's, and valid until it is next changed or the same function is called again.
  */
 #ifndef WEFT_JFR_SETTINGS_H
 #define WEFT_JFR_SETTINGS_H
@@ -90,10 +90,11 @@ WEFT_JFR_API int weft_jfr_settings_string(struct weft_jfr_settings *s, enum weft
 WEFT_JFR_API int weft_jfr_settings_list(struct weft_jfr_settings *s, enum weft_jfr_source source,
 					const char *text);
 
-/** Why the last call failed: "my.jfc:12: mismatched tag"; "" when it did not. */
+/** Why the last call that adds failed: "my.jfc:12: mismatched tag"; "" when it did not. */
 WEFT_JFR_API const char *weft_jfr_settings_error(const struct weft_jfr_settings *s);
 
-/** All settings, weakest first, unknown ones too. Their number; 0 and *@out NULL: no memory. */
+/** All settings but those replaced by one of the same source, glob and name; weakest first, unknown
+ * ones too. Their number; 0 and *@out NULL: no memory. */
 WEFT_JFR_API size_t weft_jfr_settings_all(struct weft_jfr_settings *s,
 					  const struct weft_jfr_setting **out);
 

@@ -123,8 +123,10 @@ static int run(const struct cli_args *args)
 	int is_once = cli_flag(args, "once") || cli_flag(args, "json");
 	int status;
 
-	if (cli_text(args, "filter"))
-		snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter"));
+	if (cli_text(args, "filter") &&
+	    (size_t)snprintf(t.filter, sizeof(t.filter), "%s", cli_text(args, "filter")) >=
+		    sizeof(t.filter))
+		return cli_usage("--filter: at most %zu bytes", sizeof(t.filter) - 1);
 	if (!is_once && !(term_has_cursor(stdout) && isatty(STDIN_FILENO)))
 		return cli_error("no terminal to show it on; --once or --json print");
 	status = coro_open(&t.source, cli_operand(args, 0));

@@ -2,8 +2,8 @@
 /*
  * The command weft: a file for each verb, cmd_VERB.c, with its options and text in tables;
  * commands.c lists them, main.c finds one and runs it, on the command's one thread. What several
- * verbs share lies in frame/, what one needs more files for in record/, doctor/, coro/ and
- * inspect/.
+ * verbs share lies in frame/, what one, or a group, needs more files for in record/, doctor/, coro/
+ * and inspect/.
  */
 #ifndef WEFT_CLI_COMMANDS_H
 #define WEFT_CLI_COMMANDS_H

@@ -33,7 +33,6 @@
 enum export_kind {
 	EXPORT_SAMPLES = 1 << 0, /* has sample() */
 	EXPORT_TRACES = 1 << 1,  /* has event(), or slice() and what goes with it */
-	EXPORT_BOTH = EXPORT_SAMPLES | EXPORT_TRACES,
 };
 
 enum export_flags {
@@ -47,8 +46,8 @@ enum export_flags {
 
 /*
  * X(NAME, what it writes, flags, extension of its files, help): a row for each exporter_NAME.
- * What it writes is SAMPLES of a recording, TRACES of coroutines, or BOTH. Choices and help list
- * the formats in this order.
+ * What it writes is SAMPLES of a recording, or TRACES of coroutines. Choices and help list the
+ * formats in this order.
  */
 /* clang-format off */
 #define EXPORT_FORMATS(X) \
@@ -68,11 +67,9 @@ enum export_flags {
 #define EXPORT_IF_SAMPLES(KIND, ...) EXPORT_IF_SAMPLES_##KIND(__VA_ARGS__)
 #define EXPORT_IF_SAMPLES_SAMPLES(...) __VA_ARGS__
 #define EXPORT_IF_SAMPLES_TRACES(...)
-#define EXPORT_IF_SAMPLES_BOTH(...) __VA_ARGS__
 #define EXPORT_IF_TRACES(KIND, ...) EXPORT_IF_TRACES_##KIND(__VA_ARGS__)
 #define EXPORT_IF_TRACES_SAMPLES(...)
 #define EXPORT_IF_TRACES_TRACES(...) __VA_ARGS__
-#define EXPORT_IF_TRACES_BOTH(...) __VA_ARGS__
 /* clang-format on */
 
 struct exporter {

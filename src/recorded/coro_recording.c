@@ -176,7 +176,7 @@ static void take_counter(struct coro_report *r, const struct weft_jfr_event_view
 static int coro_recording_take_event(struct coro_report *r, struct pieces *all,
 				     const struct weft_jfr_event_view *e, struct coro_names *names)
 {
-	if (!e->fields || !coro_recording_is_wanted(e->type, NULL))
+	if (!e->fields) /* not wanted */
 		return 0;
 	if (strcmp(weft_jfr_class_name(e->type), RECORDING_COUNTER) != 0)
 		return coro_recording_take(all, e, r->query.label, names);

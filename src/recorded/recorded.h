@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording read for what a room that knows no recordings makes of it: its coroutines, for the
- * report of coro/look. Between jfr and report, which decode, and coro, which counts and judges.
+ * Reads a recording's coroutines for the report of coro/look, which knows no recordings: between
+ * jfr and report, which decode, and coro, which counts and judges.
  *
  * Runs on the command's one thread. Nothing is printed; errors are returned.
  *

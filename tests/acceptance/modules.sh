@@ -48,8 +48,8 @@ for mode in auto raw check; do
 	check "libraries in turn at one address, --stack $mode" record turn-$mode --stack $mode -- "$tools/come-and-go" 2 $three
 	check "... one lay where another had been" at_least 50 "$(sed -n 's/.*, \([0-9]*\) where.*/\1/p' "$work/turn-$mode.out")"
 	check "... no function of one under another's name" no_wrong_name turn-$mode
-	# not all: on a busy machine a library may be gone before anybody has read where it was
-	check "... most are named" mostly_named turn-$mode 90
+	# not all: there are weft's own functions, and those of libc that are not in the list
+	check "... most are named" mostly_named turn-$mode 95
 done
 check "... both walks agree" same 0 "$(counter turn-check check_different)"
 check "... on some" at_least 1 "$(counter turn-check check_equal)"

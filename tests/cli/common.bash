@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # What every bats file here loads. Given by Meson: WEFT (the command), WEFT_SOURCE, WEFT_BUILD.
 
-setup() {
-	cd "$BATS_TEST_TMPDIR" || return
+# Without what the caller's environment would have weft do.
+as_plain() {
 	unset LD_PRELOAD WEFT_LIB WEFT_DIR WEFT_CACHE WEFT_HOOKS WEFT_RECORD WEFT_SOCKET WEFT_WAITS \
 		WEFT_QUIET
+}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	as_plain
 }
 
 # Runs the command; sets status, out, err (files: stdout, stderr).

@@ -5,7 +5,10 @@
 load common
 
 # What it says without anything special, asked once: it measures, which takes a moment.
-setup_file() { "$WEFT" doctor --json >"$BATS_FILE_TMPDIR/json" 2>/dev/null </dev/null || true; }
+setup_file() {
+	as_plain
+	"$WEFT" doctor --json >"$BATS_FILE_TMPDIR/json" 2>/dev/null </dev/null || true
+}
 plain() { cp "$BATS_FILE_TMPDIR/json" json; }
 
 json() {

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recordings.h"
+#include "recordings_make.h"
 
 #include "base/recording.h"
-
-#include <weft/jfr.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#define START_MONO UINT64_C(1000000000)
-#define MS UINT64_C(1000000)
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum thread { W1, W2, MAIN, CHILD, THREADS };
 enum stack { HASH, CHECKOUT, WALK, IDLE, FOREIGN, PUSH, POP, STACKS };
@@ -23,15 +18,7 @@ struct maker {
 	int error;
 };
 
-static struct weft_jfr_value number(uint64_t n)
-{
-	return (struct weft_jfr_value){.number = (int64_t)n};
-}
-
-static struct weft_jfr_value text(const char *s)
-{
-	return (struct weft_jfr_value){.string = {s, s ? strlen(s) : 0}};
-}
+/* ---- values */
 
 static struct weft_jfr_value at(uint64_t offset_ns)
 {
@@ -140,43 +127,20 @@ static const struct weft_jfr_field process_fields[] = {
 	{.name = RECORDING_FIELD_END, .kind = WEFT_JFR_STRING},
 };
 
-static const char *const no_category[] = {NULL};
-
-static struct weft_jfr_type *declare(struct maker *m, const char *name,
-				     const struct weft_jfr_field *fields, size_t count,
-				     unsigned int flags)
-{
-	return weft_jfr_type(m->w, &(struct weft_jfr_type_def){
-					   .name = name,
-					   .label = name,
-					   .category = no_category,
-					   .flags = flags,
-					   .fields = fields,
-					   .field_count = count,
-				   });
-}
-
 static int open_maker(struct maker *m, const char *path)
 {
-	struct weft_jfr_options options = {
-		.size = sizeof(options),
-		.path = path,
-		.start_mono_ns = START_MONO,
-		.start_real_ns = RECORDINGS_START_NS,
-	};
-
 	memset(m, 0, sizeof(*m));
-	m->w = weft_jfr_create(&options);
+	m->w = make_writer(path);
 	if (!m->w)
 		return -errno;
 	m->sample = weft_jfr_standard_type(m->w, WEFT_JFR_EXECUTION_SAMPLE);
 	m->setting = weft_jfr_standard_type(m->w, WEFT_JFR_ACTIVE_SETTING);
-	m->span = declare(m, RECORDING_SPAN, span_fields, COUNT(span_fields),
-			  WEFT_JFR_TYPE_CONTEXTUAL);
-	m->counter = declare(m, RECORDING_COUNTER, counter_fields, COUNT(counter_fields), 0);
+	m->span = make_type(m->w, RECORDING_SPAN, span_fields, COUNT(span_fields),
+			    WEFT_JFR_TYPE_CONTEXTUAL);
+	m->counter = make_type(m->w, RECORDING_COUNTER, counter_fields, COUNT(counter_fields), 0);
 	m->histogram =
-		declare(m, RECORDING_HISTOGRAM, histogram_fields, COUNT(histogram_fields), 0);
-	m->process = declare(m, RECORDING_PROCESS, process_fields, COUNT(process_fields), 0);
+		make_type(m->w, RECORDING_HISTOGRAM, histogram_fields, COUNT(histogram_fields), 0);
+	m->process = make_type(m->w, RECORDING_PROCESS, process_fields, COUNT(process_fields), 0);
 	make_threads(m);
 	make_stacks(m);
 	return 0;
@@ -333,7 +297,7 @@ static void inline_sample(struct maker *m, struct weft_jfr_type *type, uint64_t 
 static void fill_inline(struct maker *m)
 {
 	struct weft_jfr_type *type =
-		declare(m, RECORDING_INLINE_SAMPLE, inline_fields, COUNT(inline_fields), 0);
+		make_type(m->w, RECORDING_INLINE_SAMPLE, inline_fields, COUNT(inline_fields), 0);
 
 	setting(m, weft_jfr_type_id(type), RECORDING_SETTING_PERIOD, "5 ms");
 	inline_sample(m, type, 10 * MS, TRACE_A, "00000000000000a1", "/checkout");
@@ -366,9 +330,10 @@ static const struct weft_jfr_field order_fields[] = {
 static void fill_foreign(struct maker *m)
 {
 	struct weft_jfr_type *wall = weft_jfr_standard_type(m->w, WEFT_JFR_WALL_CLOCK_SAMPLE);
-	struct weft_jfr_type *numbered =
-		declare(m, "datadog.ExecutionSample", numbered_fields, COUNT(numbered_fields), 0);
-	struct weft_jfr_type *order = declare(m, "app.Order", order_fields, COUNT(order_fields), 0);
+	struct weft_jfr_type *numbered = make_type(m->w, "datadog.ExecutionSample", numbered_fields,
+						   COUNT(numbered_fields), 0);
+	struct weft_jfr_type *order =
+		make_type(m->w, "app.Order", order_fields, COUNT(order_fields), 0);
 	struct weft_jfr_value w[] = {at(10 * MS), number(m->thread[W2]), number(m->stack[IDLE]),
 				     number(WEFT_JFR_STATE_SLEEPING), number(7)};
 	struct weft_jfr_value d[] = {
@@ -399,7 +364,7 @@ static const struct weft_jfr_field cpu_time_fields[] = {
 static void fill_twice(struct maker *m)
 {
 	struct weft_jfr_type *type =
-		declare(m, "jdk.CPUTimeSample", cpu_time_fields, COUNT(cpu_time_fields), 0);
+		make_type(m->w, "jdk.CPUTimeSample", cpu_time_fields, COUNT(cpu_time_fields), 0);
 	struct weft_jfr_value v[] = {at(10 * MS), number(m->stack[HASH]), number(m->thread[W1]),
 				     number(10 * MS)};
 
@@ -503,7 +468,7 @@ static uint64_t line_stack(struct maker *m, const struct frame_recipe *r)
 static void fill_lines(struct maker *m)
 {
 	struct weft_jfr_type *module =
-		declare(m, RECORDING_MODULE, module_fields, COUNT(module_fields), 0);
+		make_type(m->w, RECORDING_MODULE, module_fields, COUNT(module_fields), 0);
 	struct weft_jfr_value row[] = {at(0), text("app [100]"), text("app"), text("/src/app/app"),
 				       text("00ff")};
 	uint64_t now = 0;
@@ -600,8 +565,8 @@ static void work(struct maker *m, const struct weft_jfr_type *type, uint64_t fro
 
 static void fill_labels(struct maker *m)
 {
-	struct weft_jfr_type *type =
-		declare(m, "shop.Work", work_fields, COUNT(work_fields), WEFT_JFR_TYPE_CONTEXTUAL);
+	struct weft_jfr_type *type = make_type(m->w, "shop.Work", work_fields, COUNT(work_fields),
+					       WEFT_JFR_TYPE_CONTEXTUAL);
 
 	setting(m, weft_jfr_type_id(m->sample), RECORDING_SETTING_PERIOD, "5000000 ns");
 	for (uint64_t i = 1; i <= 7; i++)
@@ -635,7 +600,8 @@ static void fill_odd_labels(struct maker *m)
 	}
 	for (uint64_t i = 1; i <= 2; i++)
 		sample(m, W1, i * 10 * MS, HASH);
-	put(m, declare(m, "shop.Work", field, COUNT(field), WEFT_JFR_TYPE_CONTEXTUAL), v, COUNT(v));
+	put(m, make_type(m->w, "shop.Work", field, COUNT(field), WEFT_JFR_TYPE_CONTEXTUAL), v,
+	    COUNT(v));
 	weft_jfr_rotate(m->w, START_MONO + 100 * MS, 0);
 }
 
@@ -718,11 +684,12 @@ static void fill_queue_of(struct maker *m, uint64_t until_ms)
 		{W1, 110, 111, POP, 0x1000, "mutex", MAIN},
 		{W2, 60, 90, PUSH, 0x2000, "rwlock-read", THREADS},
 	};
-	struct weft_jfr_type *step =
-		declare(m, "app.Step", step_fields, COUNT(step_fields), WEFT_JFR_TYPE_CONTEXTUAL);
+	struct weft_jfr_type *step = make_type(m->w, "app.Step", step_fields, COUNT(step_fields),
+					       WEFT_JFR_TYPE_CONTEXTUAL);
 	struct weft_jfr_type *lock_type =
-		declare(m, "weft.LockWait", lock_fields, COUNT(lock_fields), 0);
-	struct weft_jfr_type *io_type = declare(m, "weft.IOWait", io_fields, COUNT(io_fields), 0);
+		make_type(m->w, "weft.LockWait", lock_fields, COUNT(lock_fields), 0);
+	struct weft_jfr_type *io_type =
+		make_type(m->w, "weft.IOWait", io_fields, COUNT(io_fields), 0);
 	struct weft_jfr_value sort[] = {at(5 * MS), number(40 * MS), number(m->thread[W1]),
 					text("sort"), number(7)};
 

@@ -4,19 +4,15 @@
  * samples: rows of the tables below, in one chunk each. Period 5 ms unless a row says more.
  */
 #include "recordings.h"
+#include "recordings_make.h"
 
 #include "base/recording.h"
-
-#include <weft/jfr.h>
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#define START_MONO UINT64_C(1000000000)
-#define MS UINT64_C(1000000)
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define ROWS 8
 
 static const char APP[] = "app [10]", CHILD[] = "child [20]";
@@ -159,16 +155,6 @@ struct maker {
 	int error;
 };
 
-static struct weft_jfr_value number(uint64_t n)
-{
-	return (struct weft_jfr_value){.number = (int64_t)n};
-}
-
-static struct weft_jfr_value text(const char *s)
-{
-	return (struct weft_jfr_value){.string = {s, s ? strlen(s) : 0}};
-}
-
 static void put(struct maker *m, const struct weft_jfr_type *type,
 		const struct weft_jfr_value *values, size_t count)
 {
@@ -176,18 +162,6 @@ static void put(struct maker *m, const struct weft_jfr_type *type,
 
 	if (rc < 0 && !m->error)
 		m->error = rc;
-}
-
-static struct weft_jfr_type *declare(struct maker *m, const char *name,
-				     const struct weft_jfr_field *fields, size_t count)
-{
-	static const char *const no_category[] = {NULL};
-
-	return weft_jfr_type(m->w, &(struct weft_jfr_type_def){.name = name,
-							       .label = name,
-							       .category = no_category,
-							       .fields = fields,
-							       .field_count = count});
 }
 
 static void make_threads(struct maker *m)
@@ -281,23 +255,17 @@ static void fill(struct maker *m)
 
 static int write_recipe(const struct recipe *recipe, const char *path)
 {
-	struct weft_jfr_options options = {
-		.size = sizeof(options),
-		.path = path,
-		.start_mono_ns = START_MONO,
-		.start_real_ns = RECORDINGS_START_NS,
-	};
 	struct maker m = {.recipe = recipe};
 	int rc;
 
-	m.w = weft_jfr_create(&options);
+	m.w = make_writer(path);
 	if (!m.w)
 		return -errno;
 	m.sample = weft_jfr_standard_type(m.w, WEFT_JFR_EXECUTION_SAMPLE);
 	m.setting = weft_jfr_standard_type(m.w, WEFT_JFR_ACTIVE_SETTING);
-	m.clock = declare(&m, RECORDING_CLOCK, clock_fields, COUNT(clock_fields));
-	m.cpu = declare(&m, RECORDING_THREAD_CPU, cpu_fields, COUNT(cpu_fields));
-	m.work = declare(&m, "app.Work", work_fields, COUNT(work_fields));
+	m.clock = make_type(m.w, RECORDING_CLOCK, clock_fields, COUNT(clock_fields), 0);
+	m.cpu = make_type(m.w, RECORDING_THREAD_CPU, cpu_fields, COUNT(cpu_fields), 0);
+	m.work = make_type(m.w, "app.Work", work_fields, COUNT(work_fields), 0);
 	make_threads(&m);
 	fill(&m);
 	rc = weft_jfr_close(m.w);

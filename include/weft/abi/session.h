@@ -45,9 +45,9 @@
  *    +------------------------------- DRAINING <---------------------+
  *          books closed                       (without collector: DEAD -> FREE by owner)
  *
- *   OPENING is the claimer's alone: the collector reads nothing but counters there. The
- *   claimer publishes LIVE with release. A word in the free bitmap is a hint: whoever clears
- *   a bit that was set may try FREE -> OPENING on that slot; the state word decides.
+ *   OPENING is the claimer's alone (then DEAD, if a handler of its thread claimed another): the
+ *   collector reads only counters there. The claimer publishes LIVE with release. A word in the
+ *   free bitmap is a hint: whoever clears a set bit may try FREE -> OPENING; the word decides.
  *   WEFT_SLOT_HELD in the word: the collector has its hands in the slot's rings. It sets the
  *   bit by compare-and-swap on LIVE, takes records, stores tail, delivered and refused, and
  *   clears the bit with release. The owner ends its slot without touching the bit; a thief
@@ -221,16 +221,16 @@ struct weft_session_header {
 	int32_t parent_pid;      /* 0x104 [M] 0 = not known */
 	uint64_t pid_start;      /* 0x108 [M] /proc/PID/stat field 22, clock ticks */
 	uint64_t session_id;     /* 0x110 [M] random, never 0 */
-	uint64_t mono_anchor_ns; /* 0x118 [C] CLOCK_MONOTONIC */
+	uint64_t mono_anchor_ns; /* 0x118 [M,C] CLOCK_MONOTONIC */
 	uint64_t real_anchor_ns; /* 0x120 [C] CLOCK_REALTIME at mono_anchor_ns */
 	uint64_t tsc_anchor;     /* 0x128 [C] TSC at mono_anchor_ns; 0 = none */
 	uint64_t tsc_hz;         /* 0x130 [C] 0 = none */
 	uint64_t drained_ns;     /* 0x138 [C] CLOCK_MONOTONIC of the last drain; 0 = none yet */
 	uint8_t rsv_identity[0x180 - 0x140];
 
-	uint32_t run_state;        /* 0x180 [C] enum weft_run_state */
+	uint32_t run_state;        /* 0x180 [M,C] enum weft_run_state */
 	int32_t collector_pid;     /* 0x184 [C] 0 = none */
-	uint64_t cookie;           /* 0x188 [C] low 24 bits used; tells our signals from others */
+	uint64_t cookie;           /* 0x188 [M,C] low 24 bits used; tells our signals from others */
 	uint64_t period_ns;        /* 0x190 [C] cpu engine: CPU time that one sample stands for */
 	uint32_t engines;          /* 0x198 [C] enum weft_engine bits */
 	uint32_t stack_mode;       /* 0x19C [C] enum weft_stack_mode */
@@ -319,7 +319,7 @@ struct weft_context_ext {
 struct weft_slot_thread {
 	int32_t tid;         /* 0x80 */
 	uint32_t flags;      /* 0x84 enum weft_slot_flag */
-	uint64_t generation; /* 0x88 equals the state word's while OPENING and LIVE */
+	uint64_t generation; /* 0x88 equals the state word's while LIVE */
 	uint64_t stack_low;  /* 0x90 0 = not known */
 	uint64_t stack_high; /* 0x98 one past the highest byte that may be read */
 	uint64_t claimed_ns; /* 0xA0 CLOCK_MONOTONIC */

@@ -7,11 +7,13 @@
 #include "cli/doctor/doctor.h"
 
 #include "proc/proc_maps.h"
+#include "proc/proc_text.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <weft/abi/otel_process_context.h>
 #include <weft/publish.h>
 
@@ -29,18 +31,28 @@ static const char *publisher(uint32_t who)
 	return who < sizeof(publishers) / sizeof(publishers[0]) ? publishers[who] : "unknown";
 }
 
-struct mapping_name {
-	char text[256]; /* "": there is none */
-};
+#define NAME_BYTES 256
 
 static int doctor_formats_take_name(void *arg, struct proc_map *map)
 {
-	struct mapping_name *name = arg;
 	int is = strstr(map->path, WEFT_OTEL_PROCESS_SIGNATURE) != NULL;
 
 	if (is)
-		snprintf(name->text, sizeof(name->text), "%s", map->path);
+		snprintf(arg, NAME_BYTES, "%s", map->path);
 	return is;
+}
+
+/* The name of the process context's mapping; "" = there is none. By /proc/self: /proc may be of
+ * an outer PID namespace, where our number is another process's. */
+static void doctor_formats_mapping_name(char name[NAME_BYTES])
+{
+	size_t bytes = 0;
+	char *maps = proc_read_all(AT_FDCWD, "/proc/self/maps", &bytes);
+
+	name[0] = '\0';
+	if (maps)
+		(void)proc_maps_parse(maps, bytes, doctor_formats_take_name, name);
+	free(maps);
 }
 
 static void format_names(unsigned int formats, char *text, size_t room)
@@ -53,17 +65,16 @@ static void format_names(unsigned int formats, char *text, size_t room)
 
 void doctor_list_formats(const struct weft_session_header *header)
 {
-	struct mapping_name name = {""};
 	int (*select_formats)(unsigned int);
-	char first[64];
+	char first[64], name[NAME_BYTES];
 
 	format_names(header->formats, first, sizeof(first));
 	*(void **)(void *)&select_formats = dlsym(RTLD_DEFAULT, "weft_publish_select");
 	if (select_formats)
 		select_formats(header->formats | WEFT_FORMAT_OTEL);
-	proc_maps_each(getpid(), doctor_formats_take_name, &name);
+	doctor_formats_mapping_name(name);
 	printf("%s(otel when on: process context by %s%s%s, thread context by %s)\n", first,
-	       publisher(header->otel_process), name.text[0] ? " as " : "", name.text,
+	       publisher(header->otel_process), name[0] ? " as " : "", name,
 	       publisher(header->otel_thread));
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -20,6 +21,12 @@
 #define SCRIPTS_MAX 5   /* interpreters of interpreters that the kernel follows */
 #define SCRIPT_LINE 256 /* bytes of a #! line that it reads */
 #define FILES_WANTED 65536
+
+/* Of rt_sigaction(2): the kernel's own first real-time signal, the words of its struct sigaction
+ * (the handler first), and its set of signals. */
+#define KERNEL_SIGRTMIN 32
+#define KERNEL_ACTION_WORDS 4
+#define KERNEL_SIGSET_BYTES 8
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -221,9 +228,36 @@ static char **environment(const char *libraries, const char *socket, char **prel
 	return out;
 }
 
+/* Of the signals that libc keeps to itself: sigaction(3) refuses them, and its first
+ * pthread_create() takes one in whatever program begins a thread. */
+static unsigned int ignored_libc_signals(void)
+{
+	unsigned int ignored = 0;
+
+	for (int n = KERNEL_SIGRTMIN; n < SIGRTMIN; n++) {
+		unsigned long action[KERNEL_ACTION_WORDS] = {0};
+
+		if (syscall(SYS_rt_sigaction, n, NULL, action, KERNEL_SIGSET_BYTES) == 0 &&
+		    action[0] == (uintptr_t)SIG_IGN)
+			ignored |= 1u << (n - KERNEL_SIGRTMIN);
+	}
+	return ignored;
+}
+
+static void ignore_libc_signals(unsigned int ignored)
+{
+	const unsigned long action[KERNEL_ACTION_WORDS] = {(uintptr_t)SIG_IGN};
+
+	for (int n = KERNEL_SIGRTMIN; n < SIGRTMIN; n++)
+		if (ignored >> (n - KERNEL_SIGRTMIN) & 1)
+			syscall(SYS_rt_sigaction, n, action, NULL, KERNEL_SIGSET_BYTES);
+}
+
 void program_prepare(struct program_life *life, const sigset_t *blocked)
 {
 	struct rlimit more;
+
+	life->ignored = ignored_libc_signals();
 
 	sigprocmask(SIG_BLOCK, blocked, &life->mask);
 	getrlimit(RLIMIT_NOFILE, &life->files);
@@ -240,6 +274,7 @@ static void program_become(program_exec *exec, const char *path, char **argv, ch
 
 	setrlimit(RLIMIT_NOFILE, &life->files);
 	sigprocmask(SIG_SETMASK, &life->mask, NULL);
+	ignore_libc_signals(life->ignored);
 	exec(path, argv, envp);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)

@@ -40,12 +40,13 @@ const char *program_reason(enum program_verdict verdict);
 /* What weft changes for itself, and a program gets back as it was. */
 struct program_life {
 	sigset_t mask;
-	struct rlimit files; /* RLIMIT_NOFILE */
+	struct rlimit files;  /* RLIMIT_NOFILE */
+	unsigned int ignored; /* libc's own signals that were: bit 0 is signal 32 */
 };
 
 /*
- * program_prepare() - save mask and limit in @life, block @blocked and raise the limit of open
- * files: the collector needs four for each process.
+ * program_prepare() - save all that in @life, before any thread is begun; block @blocked and raise
+ * the limit of open files: the collector needs four for each process.
  */
 void program_prepare(struct program_life *life, const sigset_t *blocked);
 

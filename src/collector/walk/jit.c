@@ -377,5 +377,5 @@ void jit_finish(struct jit *j, size_t *budget, uint64_t now_ns)
 		;
 	while (look_at_dump(j))
 		;
-	j->vain = !has_names(j);
+	j->vain = j->has_code && !has_names(j);
 }

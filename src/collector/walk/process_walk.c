@@ -133,18 +133,26 @@ static void process_walk_look(struct process *p)
 	w->maps_ns = now_ns;
 }
 
-/* The first look was taken by the drain thread. */
-int process_look(struct process *p, uint64_t now_ns)
+static void process_walk_earn(struct process_walk *w, uint64_t now_ns)
 {
-	struct process_walk *w = p->walk;
-	uint32_t before = w->maps.generation;
-	uint64_t earned = (now_ns - w->looked_ns) / LOOK_SHARE, start_ns;
+	uint64_t earned = now_ns > w->looked_ns ? (now_ns - w->looked_ns) / LOOK_SHARE : 0;
 
 	w->look_credit_ns += (int64_t)(earned < LOOK_CREDIT_NS ? earned : LOOK_CREDIT_NS);
 	if (w->look_credit_ns > LOOK_CREDIT_NS)
 		w->look_credit_ns = LOOK_CREDIT_NS;
 	w->looked_ns = now_ns;
-	if (!w->first_maps && w->look_credit_ns <= 0) {
+}
+
+/* The first look was taken by the drain thread. */
+int process_look(struct process *p, uint64_t now_ns)
+{
+	struct process_walk *w = p->walk;
+	uint32_t before = w->maps.generation;
+	uint64_t start_ns;
+
+	process_walk_earn(w, now_ns);
+	w->look_is_owed = !w->first_maps && w->maps_ns < now_ns && w->look_credit_ns <= 0;
+	if (!w->first_maps && (w->maps_ns >= now_ns || w->look_is_owed)) {
 		process_walk_read_log(p);
 		return (int)(w->maps.generation - before);
 	}
@@ -152,4 +160,14 @@ int process_look(struct process *p, uint64_t now_ns)
 	process_walk_look(p);
 	w->look_credit_ns -= (int64_t)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
 	return (int)(w->maps.generation - before);
+}
+
+int process_look_is_owed(struct process *p, uint64_t now_ns)
+{
+	struct process_walk *w = p->walk;
+
+	if (w->first_maps || w->told_by_log || !(w->look_is_owed || process_map_is_stale(p)))
+		return 0;
+	process_walk_earn(w, now_ns);
+	return w->look_credit_ns <= 0;
 }

@@ -22,6 +22,7 @@ struct process_walk {
 	struct maps maps;
 	uint64_t looked_ns;
 	int64_t look_credit_ns; /* time that looking may take now */
+	int look_is_owed;       /* the last one that was asked for was not taken for want of that */
 	int told_by_log;        /* /proc cannot be read: the process tells its modules itself */
 	uint64_t maps_ns;       /* when the mappings were looked at */
 	uint64_t epoch;         /* modules_epoch before that look, without its lower half */
@@ -46,9 +47,13 @@ int process_walk_jit(struct process *p);
 /* Is something unloaded since the mappings were looked at, or just now? */
 int process_map_is_stale(const struct process *p);
 
-/* Look at the mappings (again), at most so often that it costs little; @now_ns. Returns
- * the number of changes. */
+/* Look at the mappings (again): not if that was done at @now_ns or later, and at most so often that
+ * it costs little. Returns the number of changes. */
 int process_look(struct process *p, uint64_t now_ns);
+
+/* Should the mappings be looked at, when that has cost too much for now? The time to pay for one
+ * look is a fraction of a second at most. */
+int process_look_is_owed(struct process *p, uint64_t now_ns);
 
 /* Reads which libraries there are now, and tells the worker. */
 void process_look_libraries(struct process *p);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walker's thread, between the drain thread and the worker: stacks out of raw samples, and code
- * out of addresses. Looks at mappings, publishes module maps and tables, walks stacks; hands on
- * everything else as it comes, so that all stays in order. Batches of a process whose code has no
- * names yet (jit_is_late()) wait here, in the order in which they came, until the process or the
+ * The walker's thread, between the drain thread and the worker: stacks out of raw samples, and
+ * code out of addresses. Looks at mappings, publishes module maps and tables, walks stacks; hands
+ * on everything else as it comes, so that all stays in order. Batches of a process whose code has
+ * no names yet (jit_is_late()), or whose mappings cannot be looked at now
+ * (process_look_is_owed()), wait here, in the order in which they came, until the process or the
  * chunk ends, or they become too many.
  *
  * Nothing here reads DWARF or writes the file, so samples leave their rings, and mappings are
@@ -30,7 +31,7 @@
 #include "collector/process/queue.h"
 #include "collector/walk/walking.h"
 
-/* Batches that wait for names. */
+/* Batches that wait for names or mappings. */
 struct held {
 	struct batch *first, **last;
 	size_t bytes;

@@ -208,10 +208,18 @@ static void walker_notice(struct walker *w, const struct batch *b)
 			walking_notice(&w->walking, b->process, sample, now_ns);
 }
 
+static int walker_must_wait(struct walker *w, struct process *p)
+{
+	uint64_t now_ns = clock_mono_ns();
+	int is_late = jit_is_late(p->walk->jit, &w->walking.jit_budget, now_ns);
+
+	return is_late || process_look_is_owed(p, now_ns);
+}
+
 /* Takes over @b: samples, events or a thread's end. What waits of that process stays before it. */
 static void hold_or_hand_on(struct walker *w, struct batch *b)
 {
-	if (!jit_is_late(b->process->walk->jit, &w->walking.jit_budget, clock_mono_ns())) {
+	if (!walker_must_wait(w, b->process)) {
 		release_held(w, b->process);
 		hand_on(w, b);
 		return;

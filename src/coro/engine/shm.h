@@ -31,7 +31,7 @@ struct coro_shm {
 /* What may be in the way of a new file. */
 enum coro_shm_replace {
 	CORO_SHM_NEVER,     /* anything there: -EEXIST */
-	CORO_SHM_LEFT_OVER, /* a cTP file that no engine and no process has open (a lock tells) */
+	CORO_SHM_LEFT_OVER, /* a cTP file that no engine has locked and no process has mapped */
 };
 
 /*

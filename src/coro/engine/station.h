@@ -9,8 +9,8 @@
  * never less than next. A cursor may lie in a file that outlives the engine (progress.h); one that
  * was cut off in mid-update is made whole by cursor_mend().
  */
-#ifndef WEFT_CORO_STATION_H
-#define WEFT_CORO_STATION_H
+#ifndef WEFT_CORO_ENGINE_STATION_H
+#define WEFT_CORO_ENGINE_STATION_H
 
 #include "coro/engine/trace.h"
 

@@ -3,8 +3,8 @@
  * What a trace, or a shared file, says of its coroutines: runs, waits, who is stuck, and timelines
  * to look at. Reads events; writes nothing.
  *
- * Runs on the command's one thread. Nothing is told from a moment alone: each finding has its
- * evidence, and what cannot be known is said to be so.
+ * Runs on the command's one thread. No finding is told from a moment alone: each has its evidence,
+ * and what cannot be known is said to be so. The marks of top.c are hints of one look.
  *
  *   input.c         traces of JSON lines
  *   lives.c         runs and waits of a coroutine

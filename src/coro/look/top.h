@@ -43,7 +43,7 @@ struct top {
 	uint64_t stuck_ns, long_ns;
 	enum top_sort sort;
 	int only_lints;
-	char filter[64]; /* only rows of which has_text() holds; "" = any */
+	char filter[64]; /* only rows of which has_text() holds; "" = any, and it is not called */
 	int (*has_text)(struct top *t, const struct top_row *row, const char *text);
 	/* what there is */
 	struct top_row *rows;

@@ -78,7 +78,7 @@ uint64_t weft_jfr_thread(struct weft_jfr_writer *w, const struct weft_jfr_thread
 			return 0;
 	}
 	buf_clear(&w->scratch);
-	/* the group comes first here so that marking finds it; put_thread() moves it */
+	/* the group comes first here so that marking finds it; chunk_put_thread() moves it */
 	buf_put_leb128(&w->scratch, group);
 	buf_put_string(&w->scratch, name, strlen(name));
 	buf_put_leb128(&w->scratch, (uint64_t)thread->os_id);
