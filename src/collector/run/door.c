@@ -194,22 +194,25 @@ static size_t guest_to_go(const struct entrance *e)
 	return worst;
 }
 
-/* Reads the question of `weft set`: 0, or -errno, which is answered here. */
+/* Reads the question of `weft set`: 0, or -errno, which is answered here. It is read whoever asks:
+ * what lay unread when the connection closes would take the answer with it. */
 static int hear_set(const struct guest *g, struct caller *c)
 {
+	const char *why = "the question is malformed";
 	int rc;
 
-	if (g->only_joins) {
-		rendezvous_set_answer(g->fd, -EPERM, "the recording is another user's");
-		return -EPERM;
-	}
 	c->text = calloc(1, WEFT_SET_TEXT_MAX);
 	rc = c->text ? rendezvous_set(g->fd, &c->set, c->text) : -ENOMEM;
-	if (rc == 0)
+	if (rc == 0 && !g->only_joins)
 		return 0;
+	if (rc == -ENOMEM)
+		why = strerror(ENOMEM);
+	if (g->only_joins) {
+		why = "the recording is another user's";
+		rc = -EPERM;
+	}
 	free(c->text);
-	rendezvous_set_answer(g->fd, rc,
-			      rc == -ENOMEM ? strerror(ENOMEM) : "the question is malformed");
+	rendezvous_set_answer(g->fd, rc, why);
 	return rc;
 }
 
