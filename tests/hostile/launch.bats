@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: Apache-2.0
 # What a program with weft in it begins, where nobody names a command: not what another user has put
-# where one might be.
+# where one might be; and nothing at all where the program has more rights than who runs it.
 
 load ../cli/common
 load common
@@ -68,4 +68,25 @@ with_library() { LD_PRELOAD=$place/mine/libweft.so /bin/true; }
 	begins with_library
 	chown -h $STRANGER cli/weft
 	begins_nothing with_library
+}
+
+@test "a set-id program listens to no variable" {
+	needs_stranger
+	marks
+	mkdir -m 755 lib
+	cp "$WEFT_BUILD/src/runtime/libweft.so" lib/
+	cat >raised.c <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		int main(void) { return printf("%d\n", (int)geteuid()) < 0; }
+	END
+	cc -o raised raised.c -Wl,--no-as-needed lib/libweft.so "-Wl,-rpath,$place/lib" 2>cc.err ||
+		skip "no compiler"
+	tells command
+	export WEFT_COMMAND=$place/command
+	begins ./raised # it would
+	chown $STRANGER raised
+	chmod 4755 raised
+	[ "$(./raised)" = $STRANGER ] || skip "programs get nobody's rights here"
+	begins_nothing ./raised
 }
