@@ -84,6 +84,29 @@ documented_verbs() { mapfile -t documented < <(verbs | grep -Ev '^(help|version)
 	done
 }
 
+# Its tables' last cells name tests in backticks, and behind each, in italics, cases of it.
+@test "every test and case that the page on security names is there" {
+	cd "$BATS_TEST_TMPDIR"
+	local built="$WEFT_BUILD/meson-info" name
+	jq -e '.[] | select(.name == "b_sanitize").value == "none"' "$built/intro-buildoptions.json" >plain ||
+		skip "sanitizer builds have not all tests"
+	jq -r '.[].name' "$built/intro-tests.json" | sort -u >tests
+	sed -n 's/^| .* | .* | \(.*\) |$/\1/p' "$WEFT_SOURCE/docs/security.md" | grep -v '^shown by$' >shown
+	[ "$(wc -l <shown)" -gt 30 ]
+	expect_not grep -v '`' shown
+	grep -o '`[^`]*`' shown | tr -d '`' | sort -u >named
+	# left out of builds without libFuzzer
+	while read -r name; do
+		[ -e "$WEFT_SOURCE/tests/fuzz/$(tr - _ <<<"$name").c" ] || echo "no test: $name"
+	done < <(comm -23 named tests) >missing
+	grep -o '\*[^*]*\*' shown | tr -d '*' | sort -u >cases
+	[ -s cases ]
+	while read -r name; do
+		grep -rqF -e "$name" -e "${name// /_}" "$WEFT_SOURCE/tests" || echo "no case: $name"
+	done <cases >>missing
+	[ ! -s missing ] || { cat missing; return 1; }
+}
+
 @test "the variables of the manual are the ones that the sources read" {
 	grep -rhoE 'getenv\("WEFT_[A-Z_]+"' "$WEFT_SOURCE/src" | grep -oE 'WEFT_[A-Z_]+' | sort -u >"$BATS_TEST_TMPDIR/read"
 	"$WEFT" man | sed 's/\\-/-/g' | grep -oE '^\.B WEFT_[A-Z_]+' | sed 's/^\.B //' | sort -u >"$BATS_TEST_TMPDIR/told"

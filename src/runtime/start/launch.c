@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,22 +53,52 @@ static int is_command(const char *path)
 	return !access(path, X_OK);
 }
 
+static int launch_stat(const char *path, int flags, struct stat *st)
+{
+	return (int)sys_call4(SYS_newfstatat, AT_FDCWD, path, st, flags);
+}
+
+/* Its owner is @owner, whom the library belongs to, we or root; of a link, whoever made it. */
+static int launch_trusts(const char *path, int flags, uid_t owner, struct stat *st)
+{
+	return launch_stat(path, flags, st) == 0 && (st->st_uid == owner || st->st_uid == 0 ||
+						     st->st_uid == (uid_t)sys_call0(SYS_geteuid));
+}
+
+/* Nobody else can have put the command there: a library may lie in /tmp, or in a directory beside
+ * which others have theirs. */
+static int is_safe_command(const char *path, uid_t owner)
+{
+	char directory[PATH_BYTES];
+	struct stat st = {0};
+
+	if (!launch_trusts(path, AT_SYMLINK_NOFOLLOW, owner, &st))
+		return 0;
+	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path), path);
+	return launch_trusts(directory, AT_SYMLINK_NOFOLLOW, owner, &st) &&
+	       launch_trusts(directory, 0, owner, &st) &&
+	       (!(st.st_mode & S_IWOTH) || st.st_mode & S_ISVTX);
+}
+
 /* Next to the library: two directories of the build tree, and ../bin in a prefix. */
 static int command_near_library(char *path, size_t room)
 {
 	static const char *const places[] = {"../../weft", "../cli/weft", "../bin/weft",
 					     "../../bin/weft", "weft"};
+	struct stat library = {0};
 	Dl_info info;
 	const char *slash;
 
-	if (!dladdr((void *)(uintptr_t)weft_launch, &info) || !info.dli_fname)
+	if (!dladdr((void *)(uintptr_t)weft_launch, &info) || !info.dli_fname ||
+	    launch_stat(info.dli_fname, 0, &library))
 		return -ENOENT;
 	slash = strrchr(info.dli_fname, '/');
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
 		int bytes = snprintf(path, room, "%.*s/%s", (int)(slash - info.dli_fname),
 				     info.dli_fname, places[i]);
 
-		if (bytes > 0 && (size_t)bytes < room && is_command(path))
+		if (bytes > 0 && (size_t)bytes < room && is_command(path) &&
+		    is_safe_command(path, library.st_uid))
 			return 0;
 	}
 	return -ENOENT;

@@ -301,6 +301,71 @@ static void others_leave_room_for_our_own(void **state)
 	close_door(&d);
 }
 
+/* In a child: asks at @path, and says in @told whether there was an answer. With @apart, which is
+ * its parent's pid, it waits until that is gone. */
+static void tell_whether_answered(const char *path, int told, pid_t apart)
+{
+	struct weft_hello hello = {.magic = WEFT_RENDEZVOUS_MAGIC,
+				   .version = WEFT_RENDEZVOUS_VERSION,
+				   .pid = getpid()};
+	struct weft_welcome welcome;
+	char said = 'n';
+	int fd;
+
+	while (apart && getppid() == apart)
+		wait_a_moment();
+	fd = connect_silently(path);
+	if (send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) == (ssize_t)sizeof(hello) &&
+	    recv(fd, &welcome, sizeof(welcome), 0) == (ssize_t)sizeof(welcome))
+		said = 'y';
+	_exit(write(told, &said, 1) != 1);
+}
+
+/* Is a child answered at the others' socket; or its child, when it has ended itself? */
+static char is_answered(struct door *d, int by_its_child)
+{
+	pid_t pid, middle = 0;
+	char said = 0;
+	int told[2];
+
+	assert_int_equal(pipe2(told, O_CLOEXEC | O_NONBLOCK), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0 && by_its_child) {
+		middle = getpid();
+		if (fork())
+			_exit(0);
+	}
+	if (pid == 0)
+		tell_whether_answered(d->rendezvous.others, told[1], middle);
+	while (read(told[0], &said, 1) != 1) {
+		struct caller c;
+
+		while (door_take(d, &c))
+			answer(&c);
+		wait_a_moment();
+	}
+	waitpid(pid, NULL, 0);
+	close(told[0]);
+	close(told[1]);
+	return said;
+}
+
+/* Of this user, too: whose process it is counts, not whose user. */
+static void who_is_below_nobody_is_not_answered(void **state)
+{
+	struct door d = DOOR_CLOSED;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip(); /* only root's has a second socket */
+	open_door(&d);
+	assert_int_equal(door_begin(&d), 0);
+	assert_int_equal(is_answered(&d, 0), 'y');
+	assert_int_equal(is_answered(&d, 1), 'n');
+	close_door(&d);
+}
+
 static int has_whole_second(const char *path)
 {
 	struct stat st;
@@ -490,6 +555,7 @@ int main(void)
 		cmocka_unit_test(who_says_nothing_keeps_nobody_out),
 		cmocka_unit_test(who_has_asked_is_never_dropped),
 		cmocka_unit_test(others_leave_room_for_our_own),
+		cmocka_unit_test(who_is_below_nobody_is_not_answered),
 		cmocka_unit_test(a_wait_in_vain_is_forgotten_when_somebody_is_answered),
 		cmocka_unit_test(a_wait_in_vain_is_not_forgotten_before),
 		cmocka_unit_test(a_guest_of_roots_changes_no_settings),

@@ -300,6 +300,60 @@ if has debuginfod; then
 	unset DEBUGINFOD_URLS
 fi
 
+# A server that hands out the same file, whatever it is asked for; and says what that was.
+if has python3; then
+	moved liar
+	mv prog.debug right
+	mkdir lies
+	objcopy --only-keep-debug "$work/gcc-4/prog" lies/another
+	head -c $(($(stat -c %s right) / 2)) right >lies/half
+	tac right >lies/noise
+	cat >liar.py <<-'END'
+		import http.server
+		class Liar(http.server.BaseHTTPRequestHandler):
+		    def do_GET(self):
+		        data = open("handed", "rb").read()
+		        self.send_response(200)
+		        self.send_header("Content-Length", str(len(data)))
+		        self.end_headers()
+		        self.wfile.write(data)
+		    def log_message(self, *words):
+		        open("asked", "a").write(self.path + "\n")
+		server = http.server.HTTPServer(("127.0.0.1", 0), Liar)
+		print(server.server_port, flush=True)
+		server.serve_forever()
+	END
+	python3 liar.py >port &
+	server=$!
+	for _ in $(seq 600); do
+		[ ! -s port ] || break
+		sleep 0.05
+	done
+	# hands FILE: from now on, to who has kept nothing
+	hands() {
+		cp "$1" handed
+		rm -f asked
+		export DEBUGINFOD_CACHE_PATH=$work/liar/cache-$(basename "$1")
+	}
+	export DEBUGINFOD_URLS=http://127.0.0.1:$(cat port)
+	hands right
+	echo 0x0 | "$show" -s prog >said
+	if [ -s asked ]; then
+		compare debuginfod-by-hand prog -s -- "$whole"
+		for lie in lies/*; do
+			hands "$lie"
+			nothing "debuginfod-lies: $lie" prog -s
+			[ -s asked ] || fail "debuginfod-lies: $lie: not asked"
+		done
+	else
+		say "debuginfod-lies: left out, this weft asks no servers"
+	fi
+	kill "$server"
+	wait "$server" 2>/dev/null
+	server=
+	unset DEBUGINFOD_URLS
+fi
+
 # Other languages.
 if has rustc && [ "$length" = long ]; then
 	mkdir -p "$work/rust" && cd "$work/rust" || exit 1
