@@ -65,19 +65,30 @@ static int launch_trusts(const char *path, int flags, uid_t owner, struct stat *
 						     st->st_uid == (uid_t)sys_call0(SYS_geteuid));
 }
 
-/* Nobody else can have put the command there: a library may lie in /tmp, or in a directory beside
- * which others have theirs. */
-static int is_safe_command(const char *path, uid_t owner)
+/* Judged are the link that it may be, and what that leads to. */
+static int directory_is_safe(const char *path, uid_t owner)
 {
-	char directory[PATH_BYTES];
 	struct stat st = {0};
 
-	if (!launch_trusts(path, AT_SYMLINK_NOFOLLOW, owner, &st))
-		return 0;
-	snprintf(directory, sizeof(directory), "%.*s", (int)(strrchr(path, '/') - path), path);
-	return launch_trusts(directory, AT_SYMLINK_NOFOLLOW, owner, &st) &&
-	       launch_trusts(directory, 0, owner, &st) &&
+	return launch_trusts(path, AT_SYMLINK_NOFOLLOW, owner, &st) &&
+	       launch_trusts(path, 0, owner, &st) &&
 	       (!(st.st_mode & S_IWOTH) || st.st_mode & S_ISVTX);
+}
+
+/* Nobody else can have put the command there: a library may lie in /tmp, or in a directory beside
+ * which others have theirs. @path is as it was. */
+static int is_safe_command(char *path, uid_t owner)
+{
+	char *slash = strrchr(path, '/');
+	struct stat st = {0};
+	int is_safe;
+
+	if (!slash || !launch_trusts(path, AT_SYMLINK_NOFOLLOW, owner, &st))
+		return 0;
+	*slash = '\0';
+	is_safe = directory_is_safe(path, owner);
+	*slash = '/';
+	return is_safe;
 }
 
 /* Next to the library: two directories of the build tree, and ../bin in a prefix. */
