@@ -133,7 +133,8 @@ int merge_settings_copy(struct merge_settings *m, struct copy *c, int64_t end_ns
 
 	if (!m->count)
 		return 0;
-	fd = memfd_create("weft-merge", MFD_CLOEXEC);
+	/* handed over by its name, as only descriptors are that may survive an exec (base/output.h) */
+	fd = memfd_create("weft-merge", 0);
 	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
