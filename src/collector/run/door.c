@@ -25,13 +25,9 @@
 #define ADMIT_OTHERS 10
 #define ANCESTORS_IN_TURN 8
 
-/* Of each entrance its socket, and then its guests. */
-enum {
-	POLL_END,
-	POLL_OWN,
-	POLL_OTHERS = POLL_OWN + 1 + DOOR_GUESTS_MAX,
-	POLL_COUNT = POLL_OTHERS + 1 + DOOR_GUESTS_MAX
-};
+/* What is waited for: the end, and of each entrance its socket and then its guests. No more than
+ * there is, for poll(2) refuses more than RLIMIT_NOFILE allows. */
+#define POLL_MAX (1 + 2 * (1 + DOOR_GUESTS_MAX))
 
 /* ---- callers */
 
@@ -337,22 +333,33 @@ static int entrance_poll(const struct door *d, struct entrance *e, struct pollfd
 	int admits = entrance_admits(d, e, clock_mono_ns()), hears = entrance_is_heard(d, e);
 
 	*polled++ = (struct pollfd){.fd = admits ? listens : -1, .events = POLLIN};
-	for (size_t i = 0; i < DOOR_GUESTS_MAX; i++)
-		polled[i] = (struct pollfd){.fd = hears && i < e->guests ? e->guest[i].fd : -1,
-					    .events = POLLIN};
+	for (size_t i = 0; i < e->guests; i++)
+		polled[i] = (struct pollfd){.fd = hears ? e->guest[i].fd : -1, .events = POLLIN};
 	return (listens >= 0 && !admits) || (e->guests && !hears);
 }
 
+/* Where there is no memory to wait with, a pause. */
+static int door_poll(struct pollfd *polled, size_t count, int timeout_ms)
+{
+	int n = poll(polled, count, timeout_ms);
+
+	if (n < 0 && errno != EINTR)
+		poll(NULL, 0, DOOR_WINDOW_MS);
+	return n;
+}
+
+/* Those of the entrances stand behind the first. */
 static int door_wait(struct door *d, struct pollfd *polled)
 {
-	int own = entrance_poll(d, &d->own, polled + POLL_OWN);
-	int others = entrance_poll(d, &d->others, polled + POLL_OTHERS);
+	size_t own_count = 1 + d->own.guests, others_count = 1 + d->others.guests;
+	int own = entrance_poll(d, &d->own, polled + 1);
+	int others = entrance_poll(d, &d->others, polled + 1 + own_count);
 
-	polled[POLL_END] = (struct pollfd){.fd = d->end_fd, .events = POLLIN};
-	return poll(polled, POLL_COUNT,
-		    own || others                       ? DOOR_WINDOW_MS
-		    : d->own.guests || d->others.guests ? EXPIRE_MS
-							: (int)(d->touch_ns / 1000000));
+	polled[0] = (struct pollfd){.fd = d->end_fd, .events = POLLIN};
+	return door_poll(polled, 1 + own_count + others_count,
+			 own || others                       ? DOOR_WINDOW_MS
+			 : d->own.guests || d->others.guests ? EXPIRE_MS
+							     : (int)(d->touch_ns / 1000000));
 }
 
 static void touch_when_due(struct door *d)
@@ -374,15 +381,17 @@ static void entrance_serve(struct door *d, struct entrance *e, const struct poll
 
 static void *door_run(void *arg)
 {
-	struct pollfd polled[POLL_COUNT];
+	struct pollfd polled[POLL_MAX];
 	struct door *d = arg;
 
 	for (;;) {
+		const struct pollfd *own = polled + 1, *others = own + 1 + d->own.guests;
+
 		if (door_wait(d, polled) > 0) {
-			if (polled[POLL_END].revents)
+			if (polled[0].revents)
 				return NULL;
-			entrance_serve(d, &d->own, polled + POLL_OWN);
-			entrance_serve(d, &d->others, polled + POLL_OTHERS);
+			entrance_serve(d, &d->own, own);
+			entrance_serve(d, &d->others, others);
 		}
 		guests_expire(d, &d->own);
 		guests_expire(d, &d->others);
