@@ -133,8 +133,7 @@ int merge_settings_copy(struct merge_settings *m, struct copy *c, int64_t end_ns
 
 	if (!m->count)
 		return 0;
-	/* handed over by its name, as only descriptors are that may survive an exec (base/output.h)
-	 */
+	/* by name only a descriptor is opened that may survive an exec (base/output.h) */
 	fd = memfd_create("weft-merge", 0);
 	if (fd < 0)
 		return -errno;
