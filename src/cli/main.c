@@ -10,9 +10,27 @@
 #include "cli/frame/leave.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+
+#define THREAD_STACK_BYTES (2 * 1024 * 1024)
+
+/* RLIMIT_STACK is meant for the program that is run; threads of ours would have no more than that.
+ */
+static void give_threads_room(void)
+{
+	pthread_attr_t attr;
+	size_t bytes;
+
+	if (pthread_getattr_default_np(&attr))
+		return;
+	if (!pthread_attr_getstacksize(&attr, &bytes) && bytes < THREAD_STACK_BYTES &&
+	    !pthread_attr_setstacksize(&attr, THREAD_STACK_BYTES))
+		pthread_setattr_default_np(&attr);
+	pthread_attr_destroy(&attr);
+}
 
 static int run_verb(const struct cli_command *command, int argc, char **argv)
 {
@@ -69,6 +87,7 @@ int main(int argc, char **argv)
 	int status;
 
 	cli_commands = weft_commands;
+	give_threads_room();
 	leave_not_by(SIGXFSZ);
 	status = coro_tracer_is_name(argv[0]) ? coro_tracer_main(argc, argv)
 					      : run_command(argc, argv);

@@ -19,6 +19,7 @@
 
 #define SEALS_NEEDED (F_SEAL_GROW | F_SEAL_SHRINK)
 #define OWN_FD_LOWEST 960 /* high, yet below the usual limit and cheap in the kernel's table */
+#define OWN_FD_LIMIT 64   /* where a program may have fewer, each is its own */
 
 struct weft_rt weft_rt = {.own_fd = -1};
 struct weft_session_header weft_layout; /* (only one thread begins a session) */
@@ -161,10 +162,17 @@ int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes)
 	return (int)fd;
 }
 
+/* In the last quarter of what the program may have, where that is little. */
+static uint64_t own_fd_lowest(uint64_t limit)
+{
+	return limit > OWN_FD_LOWEST ? OWN_FD_LOWEST : limit - limit / 4;
+}
+
 /* A sealed memfd at a high number, or -errno. */
 static int session_make_file(uint64_t bytes)
 {
-	int fd = weft_memfd_make("weft-session", 0, bytes);
+	uint64_t limit = sys_limit(RLIMIT_NOFILE);
+	int fd = limit < OWN_FD_LIMIT ? -EMFILE : weft_memfd_make("weft-session", 0, bytes);
 	long high;
 
 	if (fd < 0)
@@ -173,10 +181,8 @@ static int session_make_file(uint64_t bytes)
 		sys_call1(SYS_close, fd);
 		return -EIO;
 	}
-	high = sys_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, OWN_FD_LOWEST);
-	if (high < 0)
-		return fd;
-	sys_call1(SYS_close, fd);
+	high = sys_call3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, own_fd_lowest(limit));
+	sys_call1(SYS_close, fd); /* low numbers are the program's */
 	return (int)high;
 }
 
