@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Programs that take away mappings which they have not made. What docs/guest.md says of each: it runs on, recorded, or ends, and by what.
+# Programs that take away what they have not made: actions of signals, by system calls past libc, and
+# mappings. What docs/guest.md says of each: it runs on, recorded, or ends, and by what.
 . "$(dirname "$0")/lib.sh"
 sweeps=$tools/sweeps
 
@@ -32,6 +33,21 @@ samples_of() { # NAME
 samples_of_least() { # NAME: of the thread that has the fewest
 	"$tools/list-samples" "$work/$1.jfr" | cut -f4 | sort | uniq -c | sort -n | awk 'NR == 1 { print $1 }'
 }
+
+# ---- signals. One tick of the kernel's ends a thread that runs for so long.
+check "signals reset: SIGPROF ends it" same 155 "$(recorded prof -- signals)"
+check "... and weft says how to record it" grep -q 'ended by SIGPROF.*--tick-signal winch$' "$work/prof.err"
+for clock in auto ticks; do
+	check "signals reset, --tick-signal winch, $clock: it ends well" \
+		ends_well winch --tick-signal winch --clock $clock -- signals
+	check "... and is told of" grep -q 'could not be sampled: .*(its SIGWINCH handler was replaced)' \
+		"$work/winch.err"
+done
+for clock in auto ticks; do
+	check "its own SIGWINCH, --tick-signal winch, $clock: as without weft" \
+		ends_well caught --tick-signal winch --clock $clock -- caught
+	check "... and it is sampled" at_least 200 "$(samples_of caught)"
+done
 
 # ---- mappings, by libc
 for what in unmap close replace; do

@@ -439,7 +439,7 @@ static uint16_t share_of_now(const struct weft_slot *slot)
 /* A clock that is postponed is opened by a tick, so there must be ticks. */
 static int has_ticks(const struct weft_slot *slot, uint64_t mask)
 {
-	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(SIGPROF));
+	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(weft_tick_signal()));
 }
 
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
