@@ -36,6 +36,8 @@
 static const char *const clock_choices[] = {
 	[WEFT_CLOCK_AUTO] = "auto", [WEFT_CLOCK_TICKS] = "ticks", NULL};
 
+static const char *const tick_signals[] = {"prof", "winch", NULL};
+
 static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "FILE", .help = "Write the recording to FILE, replacing it"},
 	{"pid", 'p', CLI_TEXT, CLI_MANY, "PID",
@@ -72,6 +74,10 @@ static const struct cli_option options[] = {
 	{"chunk-time", 0, CLI_TIME, 0, "TIME", .help = "A part of the file is whole after TIME",
 	 .fallback = "10s"},
 	{"chunk-size", 0, CLI_BYTES, 0, "SIZE", .help = "... or at SIZE", .fallback = "16M"},
+	{"tick-signal", 0, CLI_CHOICE, 0, "SIGNAL",
+	 .help = "Signal of ticks: prof, or winch, which does not end a program that takes away "
+		 "the handler past libc",
+	 .fallback = "prof", .choices = tick_signals},
 	{"max-size", 0, CLI_BYTES, 0, "SIZE",
 	 .help = "Keep the newest of the recording: old parts leave a file that would get larger"},
 	{"max-age", 0, CLI_TIME, 0, "TIME", .help = "... or those that ended longer than TIME ago"},
@@ -204,6 +210,7 @@ static int read_settings(const struct cli_args *args, struct collector_options *
 		cli_warning("--debuginfod: no server is asked: %s", elf_no_debuginfod());
 	o->no_children = cli_flag(args, "no-children");
 	o->clock = strcmp(cli_text(args, "clock"), "ticks") ? WEFT_CLOCK_AUTO : WEFT_CLOCK_TICKS;
+	o->tick_signal = strcmp(cli_text(args, "tick-signal"), "winch") ? 0 : SIGWINCH;
 	o->stack_mode = (enum weft_stack_mode)collector_stack_mode(cli_text(args, "stack"));
 	o->version = cli_version;
 	return 0;

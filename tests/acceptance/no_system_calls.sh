@@ -44,7 +44,7 @@ only_sigreturn() {
 	! grep -vE "^(rt_sigreturn|marks|signals|mprotect|${clock_calls// /|}) " "$work/calls"
 }
 
-clock_calls="clock_gettime getrusage rt_sigaction rt_sigtimedwait ioctl perf_event_open fcntl mmap close munmap"
+clock_calls="clock_gettime getrusage rt_sigaction rt_sigtimedwait ioctl perf_event_open fcntl mmap close munmap timer_settime"
 
 calls_named() { # NAME
 	awk -v name="$1" '$1 == name { print $2; found = 1 } END { if (!found) print 0 }' "$work/calls"
@@ -61,7 +61,7 @@ clock_as_told() {
 	[ "$(calls_named clock_gettime)" -le $((2 * 2 * opened + 8)) ] || return 1
 	[ "$(calls_named rt_sigtimedwait)" -le $((2 * opened + 2)) ] || return 1
 	[ "$(calls_named fcntl)" -le $((2 * (signals + 3 * opened + 6))) ] || return 1
-	for name in mmap close munmap; do
+	for name in mmap close munmap timer_settime; do
 		[ "$(calls_named $name)" -le $((2 * (opened + 4))) ] || return 1
 	done
 }

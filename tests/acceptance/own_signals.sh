@@ -5,13 +5,14 @@
 . "$(dirname "$0")/lib.sh"
 
 own=$tools/own-signals
+ticks= # --tick-signal: the default
 
 run_plain() { # SIGNAL
 	bounded "$own" "$@" >"$work/plain" 2>"$work/plain.err" </dev/null
 }
 
 run_recorded() {
-	bounded "$weft" record -F 1000 -o "$work/own.jfr" -- "$own" "$@" \
+	bounded "$weft" record -F 1000 ${ticks:+--tick-signal $ticks} -o "$work/own.jfr" -- "$own" "$@" \
 		>"$work/recorded" 2>"$work/recorded.err" </dev/null
 }
 
@@ -40,12 +41,15 @@ samples_of() { # FUNCTION
 	"$tools/list-samples" "$work/own.jfr" | grep -c "$1"
 }
 
-for signal in PROF URG; do
+for signal in PROF URG WINCH; do
+	ticks=
+	[ $signal != WINCH ] || ticks=winch
 	check "SIG$signal: seen the same, recorded and not" the_same "$(kill -l $signal)"
 	check "... by all parts" at_least 15 "$(grep -c '^==' "$work/recorded")"
 	check "... and sampled" at_least 300 "$(samples_of burn_open)"
 	check "... also where all signals are blocked" at_least 200 "$(samples_of burn_masked)"
 done
+ticks=
 
 # With a group of hooks off, what it is not for stays right.
 for group in threads signals exec modules; do

@@ -70,7 +70,7 @@
 	X(48, ATTACHED,            "attached",            INFO, "recordings that began in a process that ran already") \
 	X(49, HANDLERS_UNDRAINED,  "handlers_undrained",  INFO, "handlers still at work when an end had waited long enough") \
 	X(50, CALLS_PATCHED,       "calls_patched",       INFO, "places in loaded modules patched to reach the hooks") \
-	X(51, THREADS_UNSAMPLED,   "threads_unsampled",   INFO, "threads whose SIGPROF does not come: blocked, its handler replaced, or nobody made a timer") \
+	X(51, THREADS_UNSAMPLED,   "threads_unsampled",   INFO, "threads whose ticks do not come: their signal is blocked, its handler replaced, or nobody made a timer") \
 	X(52, WALL_TAKEN,          "wall_taken",          INFO, "stacks of blocked threads read from outside") \
 	X(53, WALL_REPEATED,       "wall_repeated",       INFO, "wall samples of threads that had not run since, filled in") \
 	X(54, WALL_MOVED,          "wall_moved",          INFO, "stacks given up because the thread ran meanwhile") \

@@ -248,7 +248,8 @@ struct weft_session_header {
 	uint32_t prime_sending;    /* 0x1D8 [C,R] senders about to use prime_signal_used */
 	uint32_t clock;            /* 0x1DC [C] enum weft_clock_choice */
 	int64_t time_shift_ns; /* 0x1E0 [C] added to the target's CLOCK_MONOTONIC in all times */
-	uint8_t rsv_control[0x200 - 0x1E8];
+	uint32_t tick_signal;  /* 0x1E8 [C] of ticks: SIGWINCH, else (0) SIGPROF */
+	uint8_t rsv_control[0x200 - 0x1EC];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */
 	uint32_t blocks_open;     /* 0x204 [R] blocks of 64 slots that are mapped */
@@ -661,6 +662,7 @@ WEFT_ABI_OFFSET(weft_session_header, attach_number, 0x1D4);
 WEFT_ABI_OFFSET(weft_session_header, clock, 0x1DC);
 WEFT_ABI_OFFSET(weft_session_header, prime_sending, 0x1D8);
 WEFT_ABI_OFFSET(weft_session_header, time_shift_ns, 0x1E0);
+WEFT_ABI_OFFSET(weft_session_header, tick_signal, 0x1E8);
 WEFT_ABI_OFFSET(weft_session_header, target_state, 0x200);
 WEFT_ABI_OFFSET(weft_session_header, blocks_open, 0x204);
 WEFT_ABI_OFFSET(weft_session_header, slots_high, 0x208);

@@ -293,6 +293,17 @@ static void tell_untimed(const struct collector_result *result)
 			(unsigned long long)limit.rlim_cur);
 }
 
+/* Ended by the next tick because it took our handler away behind the hooks? A shell that was the
+ * program hands such an end on as its own status. */
+static void tell_tick_death(const struct record *r)
+{
+	if (r->ended && r->status == 128 + SIGPROF && r->options->tick_signal != SIGWINCH)
+		cli_warning(
+			"the program was ended by SIGPROF, the signal of weft's ticks, too: if it "
+			"resets signals by system calls of its own, record it with "
+			"--tick-signal winch");
+}
+
 /* Modes whose handlers do not walk by tables miss nothing. */
 static void tell_refused_tables(const struct record *r, const struct collector_result *result)
 {
@@ -347,6 +358,7 @@ int record_tell(const struct record *r, const struct collector_result *result, i
 	tell_refused(result);
 	tell_unrecorded(r);
 	tell_untimed(result);
+	tell_tick_death(r);
 	if (result->settings_idle[0])
 		cli_warning("--set: no event type came with this name: %s", result->settings_idle);
 	record_tell_unsampled(result);

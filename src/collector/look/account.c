@@ -134,8 +134,8 @@ static const char *account_why(const struct account *a, const struct watched_thr
 
 	if (thread_masks_read(a->process->proc_fd, t->tid, &masks))
 		return NULL;
-	if (priming_why_deaf(&masks))
-		return priming_why_deaf(&masks);
+	if (priming_why_deaf(a->process, &masks))
+		return priming_why_deaf(a->process, &masks);
 	if (!slot)
 		return why_slotless(a, &masks);
 	if (load_relaxed(&slot->thread.flags) & WEFT_SLOT_NO_TIMER)

@@ -218,11 +218,21 @@ static const char *why_unreached(const struct priming *p, const struct watched_t
 	return "no hook saw it, and no signal reached it";
 }
 
-const char *priming_why_deaf(const struct thread_masks *masks)
+/* The header is anybody's: one of the two in any case. */
+static int tick_signal_of(const struct process *p)
 {
-	if (masks->blocked & SIGNAL_BIT(SIGPROF))
-		return "blocks SIGPROF";
-	return masks->caught & SIGNAL_BIT(SIGPROF) ? NULL : "its SIGPROF handler was replaced";
+	return load_relaxed(&p->base->tick_signal) == SIGWINCH ? SIGWINCH : SIGPROF;
+}
+
+const char *priming_why_deaf(const struct process *p, const struct thread_masks *masks)
+{
+	int signo = tick_signal_of(p), is_chosen = signo == SIGWINCH;
+
+	if (masks->blocked & SIGNAL_BIT(signo))
+		return is_chosen ? "blocks SIGWINCH" : "blocks SIGPROF";
+	if (masks->caught & SIGNAL_BIT(signo))
+		return NULL;
+	return is_chosen ? "its SIGWINCH handler was replaced" : "its SIGPROF handler was replaced";
 }
 
 static int is_paused(const struct weft_slot *slot)
@@ -232,20 +242,23 @@ static int is_paused(const struct weft_slot *slot)
 
 /* Its timer stands still because it had SIGPROF blocked, and it has opened that by a system call
  * which no hook saw: it does not know. */
-static int is_open_again(const struct weft_slot *slot, const struct thread_masks *masks)
+static int is_open_again(const struct priming *p, const struct weft_slot *slot,
+			 const struct thread_masks *masks)
 {
-	return is_paused(slot) && !(masks->blocked & SIGNAL_BIT(SIGPROF));
+	return is_paused(slot) && !(masks->blocked & SIGNAL_BIT(tick_signal_of(p->process)));
 }
 
 /* It has used enough CPU time without a sample; perhaps the handler is only not installed yet. */
 static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			   const struct thread_masks *masks)
 {
-	const char *why = priming_why_deaf(masks);
+	const char *why = priming_why_deaf(p->process, masks);
 	struct thread_stat stat;
 
-	if (!why && is_open_again(watched_slot(p->process, t), masks))
-		why = "opened SIGPROF by a system call of its own";
+	if (!why && is_open_again(p, watched_slot(p->process, t), masks))
+		why = tick_signal_of(p->process) == SIGPROF
+			      ? "opened SIGPROF by a system call of its own"
+			      : "opened SIGWINCH by a system call of its own";
 	if (!why)
 		why = why_unreached(p, t, masks);
 
@@ -282,12 +295,12 @@ static void help(struct priming *p, struct watched_thread *t, const struct weft_
 	if (thread_masks_read(p->process->proc_fd, t->tid, &masks))
 		return;
 	name_when_deaf(p, t, &masks);
-	if (!slot || wants_timer(p, slot) || is_open_again(slot, &masks))
+	if (!slot || wants_timer(p, slot) || is_open_again(p, slot, &masks))
 		priming_prime(p, t, &masks, now_ns);
 	t->effort.waits = masks.waits;
 	t->effort.waits_cpu_ns = t->effort.cpu_ns;
 	if (!slot && has_used_much(p, t) && t->effort.orders < ADOPT_MAX &&
-	    !(masks.blocked & SIGNAL_BIT(SIGPROF)))
+	    !(masks.blocked & SIGNAL_BIT(tick_signal_of(p->process))))
 		p->stranded = t;
 }
 
@@ -298,7 +311,7 @@ static void help_to_ticks(struct priming *p, struct watched_thread *t, const str
 	struct thread_masks masks;
 
 	if (is_paused(slot) && !thread_masks_read(p->process->proc_fd, t->tid, &masks) &&
-	    is_open_again(slot, &masks))
+	    is_open_again(p, slot, &masks))
 		priming_prime(p, t, &masks, now_ns);
 }
 

@@ -15,6 +15,8 @@
  *     handler was replaced behind our back, or nobody could make a timer for it, is marked
  *     (watched_thread.unsampled)
  *
+ * SIGPROF stands for the signal of ticks here, which may be SIGWINCH (header.tick_signal).
+ *
  * The number comes from the target's header, which anybody may have written: SIGURG, whose
  * default action is to be ignored, or, if the user asked for one, a real-time signal; nothing
  * else is ever sent. An exec between our look and the signal leaves it pending for the next
@@ -42,9 +44,9 @@ struct priming {
 /* After threads_look() and threads_find_slots(). */
 void priming_look(struct priming *p, struct threads *t, uint64_t now_ns);
 
-/* Why SIGPROF does not reach a thread with these masks; NULL: it does. */
+/* Why ticks do not reach a thread with these masks; NULL: they do. */
 struct thread_masks;
-const char *priming_why_deaf(const struct thread_masks *masks);
+const char *priming_why_deaf(const struct process *p, const struct thread_masks *masks);
 
 /* Is @signo one that may be sent, when the user chose @wanted? */
 int priming_may_send(int wanted, uint32_t signo);

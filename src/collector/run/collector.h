@@ -49,7 +49,8 @@ struct collector_options {
 	int no_children; /* only the root is recorded */
 	int debuginfod;  /* debuginfod servers may be asked for symbols */
 	enum weft_clock_choice clock;
-	int prime_signal; /* 0 = SIGURG, COLLECTOR_NO_SIGNAL = none, else a real-time one */
+	uint32_t tick_signal; /* SIGWINCH, else (0) SIGPROF */
+	int prime_signal;     /* 0 = SIGURG, COLLECTOR_NO_SIGNAL = none, else a real-time one */
 	/* Processes that run already (attach.h): their descriptors are taken over. Then there is no
 	 * root. */
 	struct attach_target *attach;

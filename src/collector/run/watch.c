@@ -104,6 +104,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		.tables_bytes = w->tables->bytes,
 		.stack_copy_bytes = watch_copy_limit(o->ring_bytes),
 		.prime_signal = collector_prime_signal(o),
+		.tick_signal = o->tick_signal,
 		.clock = o->clock,
 		.events = {.text = &w->text,
 			   .clock = &w->clock,

@@ -146,6 +146,7 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	store_relaxed(&h->period_ns, settings->period_ns);
 	store_relaxed(&h->engines, settings->engines ? settings->engines : WEFT_ENGINE_CPU);
 	store_relaxed(&h->prime_signal, settings->prime_signal);
+	store_relaxed(&h->tick_signal, settings->tick_signal);
 	store_relaxed(&h->clock, settings->clock);
 	store_relaxed(&h->stack_mode, settings->stack_mode);
 }

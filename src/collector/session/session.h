@@ -38,6 +38,7 @@ struct session_settings {
 	uint32_t stack_mode, stack_copy_bytes;
 	uint64_t tables_bytes; /* of the table memfd; 0 = there is none */
 	uint32_t prime_signal; /* 0 = none is to be used */
+	uint32_t tick_signal;  /* SIGWINCH, else (0) SIGPROF */
 	uint32_t clock;        /* enum weft_clock_choice */
 	struct event_options events;
 	const char *socket; /* where the collector listens; NULL = not told */

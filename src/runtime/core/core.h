@@ -22,7 +22,7 @@
  *   ring_append.h        a record written in place
  *   log.c                dictionary and module log
  *   modules.c            which modules are loaded
- *   maps.c               mappings, as /proc lists them
+ *   maps.c               mappings, as /proc lists them, and which are ours
  *   account.c            CPU time used, at the end
  *   label_store.c        the twin sets of labels
  *   label_places.c       where a slot's sets lie

@@ -81,7 +81,10 @@ static uint64_t memory(uint64_t bytes)
 	if (weft_rt_is_careful())
 		return (uint64_t)(uintptr_t)malloc(bytes);
 	at = sys_map_memory(bytes);
-	return sys_is_error(at) ? 0 : (uint64_t)at;
+	if (sys_is_error(at))
+		return 0;
+	weft_area_add((const void *)at, bytes);
+	return (uint64_t)at;
 }
 
 /* Maps area @n, in which blocks are aligned to their size. Threads may race: one mapping stays. */
@@ -98,8 +101,10 @@ static int map_area(uint32_t n, uint64_t bytes)
 		if (!__atomic_compare_exchange_n(&areas[n].from, &none,
 						 (at + bytes - 1) & ~(bytes - 1), 0,
 						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
-		    !weft_rt_is_careful()) /* (malloc's is leaked) */
+		    !weft_rt_is_careful()) { /* (malloc's is leaked) */
+			weft_area_gone((const void *)(uintptr_t)at);
 			sys_call2(SYS_munmap, (long)at, (long)(bytes_of_area(n) + bytes));
+		}
 	}
 	cas_acq_rel(&area_count, &n, n + 1);
 	return 0;

@@ -31,6 +31,7 @@ int weft_guard_open(void)
 		sys_call2(SYS_munmap, at, GUARD_BYTES);
 		return (int)failed;
 	}
+	weft_area_add((const void *)at, GUARD_BYTES);
 	guard_page = (uint32_t *)at;
 	weft_guard_renew();
 	store_release(&weft_fork_guard, guard_page);

@@ -58,6 +58,7 @@ static int mirror_open(struct mirror *m)
 	at = sys_map_memory(m->bytes);
 	if (sys_is_error(at))
 		return (int)at;
+	weft_area_add((const void *)at, m->bytes);
 	m->data = (uint8_t *)at;
 	return 0;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The mappings of this process, as /proc lists them: read line by line, by system calls alone.
- * Names may be cut.
+ * Names may be cut. And those of them that are ours, and must stay: a program that unmaps what it
+ * does not know is kept from them (hooks/hook_maps.c).
+ *
+ * An area is added once it is mapped, and taken out before it is unmapped, by whoever does that. A
+ * reader may miss one that comes or goes at this moment; it never sees the halves of two.
  */
 #include "runtime/core/runtime.h"
 
@@ -9,6 +13,14 @@
 #include "runtime/core/sys.h"
 
 #define LINE_BYTES 512 /* names that somebody looks for are in shorter lines */
+#define AREAS_MAX 64   /* a dozen, and the blocks of coroutines */
+#define PAGE UINT64_C(4096)
+#define PAGES_BITS 28 /* of how many an area has; the rest is the number of its first */
+#define PAGES_MAX ((UINT64_C(1) << PAGES_BITS) - 1)
+
+/* Of one word each, so that a reader has both ends of it; 0 = free. */
+static uint64_t areas[AREAS_MAX];
+static uint32_t areas_high;
 
 /* The file line by line, longer lines truncated. */
 struct lines {
@@ -74,4 +86,64 @@ int weft_maps_each(const char *path, int (*visit)(void *arg, const struct weft_m
 		answer = maps_parse(l.line, &m) ? visit(arg, &m) : 0;
 	sys_call1(SYS_close, l.fd);
 	return answer;
+}
+
+/* ---- those that are ours */
+
+static uint64_t area_word(uint64_t low, uint64_t bytes)
+{
+	uint64_t pages = (bytes + PAGE - 1) / PAGE;
+
+	return low / PAGE << PAGES_BITS | (pages < PAGES_MAX ? pages : PAGES_MAX);
+}
+
+static void areas_reach(uint32_t count)
+{
+	uint32_t high = load_relaxed(&areas_high);
+
+	while (high < count && !cas_acq_rel(&areas_high, &high, count))
+		;
+}
+
+void weft_area_add(const void *low, uint64_t bytes)
+{
+	uint64_t word = area_word((uint64_t)(uintptr_t)low, bytes);
+
+	for (uint32_t i = 0; i < AREAS_MAX; i++) {
+		uint64_t none = 0;
+
+		if (!cas_acq_rel(&areas[i], &none, word))
+			continue;
+		areas_reach(i + 1);
+		return;
+	}
+}
+
+void weft_area_gone(const void *low)
+{
+	uint64_t page = (uint64_t)(uintptr_t)low / PAGE;
+
+	for (uint32_t i = 0; i < AREAS_MAX; i++) {
+		uint64_t word = load_relaxed(&areas[i]);
+
+		if (word && word >> PAGES_BITS == page && cas_acq_rel(&areas[i], &word, 0))
+			return;
+	}
+}
+
+int weft_area_in(uint64_t low, uint64_t high, struct weft_mapping *found)
+{
+	uint32_t count = load_acquire(&areas_high);
+
+	found->low = UINT64_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t word = load_acquire(&areas[i]), from = (word >> PAGES_BITS) * PAGE;
+		uint64_t to = from + (word & PAGES_MAX) * PAGE;
+
+		if (from < high && to > low && from < found->low) {
+			found->low = from;
+			found->high = to;
+		}
+	}
+	return found->low != UINT64_MAX;
 }

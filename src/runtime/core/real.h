@@ -38,6 +38,9 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 	X(prctl, int, (int, ...)) \
 	X(pthread_setname_np, int, (pthread_t, const char *)) \
 	X(mlockall, int, (int)) \
+	X(munmap, int, (void *, size_t)) \
+	X(mprotect, int, (void *, size_t, int)) \
+	X(mmap, void *, (void *, size_t, int, int, int, off_t)) \
 	X(sigaltstack, int, (const stack_t *, stack_t *)) \
 	X(sigsuspend, int, (const sigset_t *)) \
 	X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *)) \

@@ -245,6 +245,11 @@ struct weft_mapping {
 };
 int weft_maps_each(const char *path, int (*visit)(void *arg, const struct weft_mapping *m),
 		   void *arg);
+/* Mappings of ours that must stay, whatever the program unmaps. */
+void weft_area_add(const void *low, uint64_t bytes);
+void weft_area_gone(const void *low); /* before it is unmapped */
+/* The lowest of them that has a byte in [@low, @high), without its name; 0: there is none. */
+int weft_area_in(uint64_t low, uint64_t high, struct weft_mapping *found);
 
 /* fork.c */
 int weft_fork_open(void);                  /* registers with pthread_atfork or its like */

@@ -219,6 +219,8 @@ void weft_own_begin(void)
 		return;
 	weft_own_slot_distance = weft_own_belief_distance = 0;
 	at = sys_map_memory(SEATS * sizeof(struct seat));
-	if (!sys_is_error(at))
-		seats = (struct seat *)at;
+	if (sys_is_error(at))
+		return;
+	weft_area_add((const void *)at, SEATS * sizeof(struct seat));
+	seats = (struct seat *)at;
 }

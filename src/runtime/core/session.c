@@ -40,8 +40,11 @@ static long event_rows_map(int fd, uint64_t offset)
 			    PROT_READ | PROT_WRITE, flags | (weft_event_rows ? MAP_FIXED : 0), fd,
 			    (long)offset);
 
-	if (!sys_is_error(at))
-		weft_event_rows = (struct weft_event_row *)at;
+	if (sys_is_error(at))
+		return at;
+	if (!weft_event_rows)
+		weft_area_add((const void *)at, WEFT_EVENT_ROWS_BYTES);
+	weft_event_rows = (struct weft_event_row *)at;
 	return at;
 }
 
@@ -89,6 +92,7 @@ static void adopt_layout(uint8_t *base, int fd)
 	rt->pid = sys_getpid();
 	rt->cookie = (uint32_t)(rt->header->cookie & 0xFFFFFF);
 	store_relaxed(&rt->header->runtime_version, WEFT_RUNTIME_VERSION);
+	weft_area_add(base, rt->total_bytes);
 	weft_time_follow(rt->header);
 	event_rows_adopt(fd, weft_layout.event_area_offset);
 	store_release(&rt->state, WEFT_RT_SESSION);
@@ -287,8 +291,10 @@ int weft_session_open_block(uint32_t block)
 void weft_session_forget(void)
 {
 	weft_event_rows_forget();
-	if (weft_rt.base)
+	if (weft_rt.base) {
+		weft_area_gone(weft_rt.base);
 		sys_call2(SYS_munmap, weft_rt.base, weft_rt.total_bytes);
+	}
 	weft_rt.base = NULL;
 	weft_rt.header = NULL;
 	close_own_file();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * While a handler of ours is installed, sigaction and its like show the program its own action for
- * that signal, SIGPROF or the priming one, and change that (disposition.c). Calls that change a
- * thread's signal mask are here, too.
+ * that signal, the ticks' (SIGPROF) or the priming one, and change that (disposition.c). Calls that
+ * change a thread's signal mask are here, too.
  */
 #include <string.h>
 
@@ -18,12 +18,13 @@ static int hook_signal_is_kept(int signo)
 {
 	return weft_hook_is_on(WEFT_HOOK_SIGNALS) &&
 	       (weft_disposition_is_kept(signo) ||
-		(weft_rt_is_ready() && (signo == SIGPROF || signo == SIGURG)));
+		(weft_rt_is_ready() &&
+		 (signo == SIGPROF || signo == SIGURG || signo == weft_tick_signal())));
 }
 
 static enum weft_kept kept_as(int signo)
 {
-	return signo == SIGPROF ? WEFT_KEPT_PROF : WEFT_KEPT_PRIME;
+	return signo == weft_disposition_signal(WEFT_KEPT_PROF) ? WEFT_KEPT_PROF : WEFT_KEPT_PRIME;
 }
 
 static int change_in_vfork_child(int signo, const struct sigaction *action, struct sigaction *old)

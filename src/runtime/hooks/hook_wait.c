@@ -149,7 +149,7 @@ static int wait_for_theirs(const sigset_t *set, siginfo_t *info, const struct ti
 		left = *timeout;
 	for (;;) {
 		signo = weft_real(sigtimedwait)(set, info, limit);
-		if (signo != SIGPROF || !weft_sampler_is_ours(info))
+		if (signo != weft_tick_signal() || !weft_sampler_is_ours(info))
 			return signo;
 		if (timeout) {
 			int64_t ns = time_left_ns(timeout, began_ns);

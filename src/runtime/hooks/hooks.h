@@ -19,6 +19,7 @@
  *   hook_profil.c   gprof
  *   hook_modules.c  dlclose
  *   hook_mlock.c    mlockall
+ *   hook_maps.c     munmap, mprotect, mmap
  *   hook_prctl.c    seccomp, names of threads
  *   patch.c         hooks of a library loaded late
  *   patch_module.c  one module's call slots

@@ -212,8 +212,10 @@ static void read_clock_offset(void)
 
 static void otel_process_unmap(void)
 {
-	if (header)
+	if (header) {
+		weft_area_gone(header);
 		sys_call2(SYS_munmap, header, MAPPING_BYTES);
+	}
 	header = NULL;
 }
 
@@ -237,6 +239,7 @@ static int otel_process_map(void)
 	if (sys_is_error(at))
 		return (int)at;
 	header = (struct weft_otel_process_header *)at;
+	weft_area_add(header, MAPPING_BYTES);
 	if (sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_DONTFORK)) {
 		otel_process_unmap();
 		return -EINVAL;
@@ -357,6 +360,8 @@ void weft_otel_join(int64_t distance)
 void weft_otel_after_fork(void)
 {
 	store_relaxed(&bell, 0);
+	if (header)
+		weft_area_gone(header);
 	header = NULL;
 	weft_otel_process_lock();
 	weft_otel_resource_after_fork();

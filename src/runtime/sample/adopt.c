@@ -238,6 +238,7 @@ static void make_room_for(uint64_t threads)
 	at = sys_map_memory(entries * sizeof(*table));
 	if (sys_is_error(at))
 		return;
+	weft_area_add((const void *)at, entries * sizeof(*table));
 	if (count)
 		memcpy((struct adopted *)at, table, count * sizeof(*table));
 	store_release(&table, (struct adopted *)at);

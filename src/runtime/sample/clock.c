@@ -114,6 +114,36 @@ static long aim(long fd, int32_t tid)
 	return failed ? failed : sys_call3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC);
 }
 
+/* The control page's first words. */
+struct page_head {
+	uint32_t version, compat_version;
+	uint64_t lock_to_running[4];
+	uint64_t capabilities;
+};
+#define CAPABILITIES_FORM 3 /* bit 0 is never set, bit 1 always (since Linux 3.12) */
+#define CAPABILITIES_EVENT 2
+
+/* Asked of the kernel, by a call that reads there and then fails, as there is no such timer. (Of
+ * this page process_vm_readv reads nothing, on newer kernels.) */
+static int can_be_read(uint64_t page)
+{
+	return sys_call4(SYS_timer_settime, -1, 0, page, NULL) != -EFAULT;
+}
+
+/*
+ * Is the event's page there still? A program that unmaps what it does not know has ended the event
+ * with it, and may have something of its own there by now. 1 also where nothing may be asked.
+ */
+static int has_page_of_event(uint64_t page)
+{
+	const volatile struct page_head *head = (const volatile struct page_head *)page;
+
+	if (weft_rt_is_careful())
+		return 1;
+	return can_be_read(page) && !head->version && !head->compat_version &&
+	       (head->capabilities & CAPABILITIES_FORM) == CAPABILITIES_EVENT;
+}
+
 static void clock_unmap(uint64_t page)
 {
 	if (page > WEFT_CLOCK_OPENING)
@@ -224,12 +254,20 @@ static int begins_to_open(struct weft_clock *clock)
 	return cas_acq_rel(&clock->page, &closed, WEFT_CLOCK_OPENING);
 }
 
-void weft_clock_close(struct weft_slot *slot)
+/* Its address, or what else the word holds; of several who ask for it one gets it. */
+static uint64_t clock_take_page(struct weft_slot *slot)
 {
 	uint64_t *page = &weft_clock_of(slot)->page;
 
-	if (load_relaxed(page))
-		clock_unmap(__atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL));
+	return load_relaxed(page) ? __atomic_exchange_n(page, 0, __ATOMIC_ACQ_REL) : 0;
+}
+
+void weft_clock_close(struct weft_slot *slot)
+{
+	uint64_t page = clock_take_page(slot);
+
+	if (page > WEFT_CLOCK_OPENING && has_page_of_event(page))
+		clock_unmap(page);
 }
 
 void weft_clock_yield(void)
@@ -275,13 +313,14 @@ static void clock_take_pending(int32_t tid, int32_t fd)
 		sys_call4(SYS_rt_tgsigqueueinfo, weft_rt.pid, tid, SIGURG, &info);
 }
 
-/* Its old descriptor number may be the program's by now. 0: the clock is closed. */
+/* The event has just fired, so that it is there, or is closed. Its old descriptor number may be the
+ * program's by now. 0: the clock is closed. */
 static int open_anew(struct weft_slot *slot, uint64_t gap_ns)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
 	int32_t fd = clock->fd;
 
-	weft_clock_close(slot);
+	clock_unmap(clock_take_page(slot));
 	if (!begins_to_open(clock) || !clock_start(slot, gap_ns))
 		return 0;
 	if (clock->fd != fd)
@@ -374,6 +413,7 @@ void weft_clock_first_tick(struct weft_slot *slot)
 		return;
 	clock->gaps.share = 1;
 	weft_gaps_first(&clock->gaps, generator(slot), own_gap_ns(clock));
+	weft_clock_close(slot);
 	open_anew(slot, clock->gaps.gap_ns);
 }
 
@@ -399,7 +439,7 @@ static uint16_t share_of_now(const struct weft_slot *slot)
 /* A clock that is postponed is opened by a tick, so there must be ticks. */
 static int has_ticks(const struct weft_slot *slot, uint64_t mask)
 {
-	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(SIGPROF));
+	return slot->thread.timer_id >= 0 && !(mask & SYS_SIGNAL_BIT(weft_tick_signal()));
 }
 
 void weft_clock_begin(struct weft_slot *slot, uint64_t mask)
@@ -524,8 +564,11 @@ void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
 	    (int32_t)(QUIET_PERIODS * (weft_clock_gap_ns() / 1000)))
 		return;
 	clock->since_us = 0;
-	if (weft_disposition_is_installed(WEFT_KEPT_PRIME))
+	if (weft_disposition_is_installed(WEFT_KEPT_PRIME)) {
+		if (!has_page_of_event(load_relaxed(&clock->page)))
+			weft_clock_close(slot); /* the next tick opens it anew */
 		return;
+	}
 	weft_clock_close(slot);
 	store_relaxed(&weft_rt.header->clock_error, -EBUSY);
 }

@@ -26,7 +26,9 @@
  * a signal that begins in user mode never cuts a system call short. It sends the thread SIGURG by
  * F_SETSIG, whose default is to be ignored: one that arrives during exec harms nobody. No
  * descriptor stays open: the mapping of the event's control page keeps the event alive. exec, exit
- * and fork remove that by themselves, closefrom() does not.
+ * and fork remove that by themselves, closefrom() does not. A program that unmaps it gets ticks
+ * until the next clock is opened; it is looked at before we unmap it, for there may be something of
+ * the program's by then.
  *
  * Not used if the program handles SIGURG itself: the kernel drops one sent to a thread for which
  * the event's is pending, and it may not be sent again.

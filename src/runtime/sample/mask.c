@@ -16,6 +16,8 @@
  * opened so gives no samples until the collector, which reads masks in /proc, has it look
  * (WEFT_ORDER_PRIME).
  *
+ * SIGPROF stands for the signal of ticks here, which may be another by choice (timer.c).
+ *
  * A vfork child has its parent's words but a mask of its own: from its first change on the kernel's
  * mask is what counts there.
  */
@@ -27,7 +29,7 @@
 #include "runtime/sample/clock.h"
 #include "runtime/sample/sample.h"
 
-#define SIGPROF_BIT SYS_SIGNAL_BIT(SIGPROF)
+#define SIGPROF_BIT SYS_SIGNAL_BIT(weft_tick_signal())
 #define PENDING_MAX 8
 
 #ifndef WEFT_LATE
@@ -124,7 +126,7 @@ int weft_mask_has(int signo)
 
 	if (signo < 1 || signo > 64)
 		return 0;
-	return (mask >> (signo - 1) & 1) || (signo == SIGPROF && weft_mask_is_blocked());
+	return (mask >> (signo - 1) & 1) || (signo == weft_tick_signal() && weft_mask_is_blocked());
 }
 
 /* ---- threads that are closed */
@@ -255,9 +257,10 @@ void weft_mask_close_here(void)
 static void queue_again(const siginfo_t *info)
 {
 	if (info->si_code == SI_TKILL)
-		sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), SIGPROF, info);
+		sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), weft_tick_signal(),
+			  info);
 	else
-		sys_call3(SYS_rt_sigqueueinfo, sys_getpid(), SIGPROF, info);
+		sys_call3(SYS_rt_sigqueueinfo, sys_getpid(), weft_tick_signal(), info);
 }
 
 /* SIGPROF is blocked and the timer stopped: an earlier tick of ours must not stay pending. */
@@ -268,7 +271,8 @@ static void drop_own_pending(void)
 	siginfo_t info = {.si_code = 0};
 
 	for (int i = 0; i < PENDING_MAX; i++) {
-		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, sizeof(bit)) != SIGPROF)
+		if (sys_call4(SYS_rt_sigtimedwait, &bit, &info, &at_once, sizeof(bit)) !=
+		    weft_tick_signal())
 			return;
 		if (!weft_sampler_is_ours(&info)) {
 			queue_again(&info);
@@ -292,7 +296,7 @@ static int hand_to_waiter(const siginfo_t *info)
 	int32_t tid = load_acquire(&waiter);
 
 	return tid && info->si_code != SI_TKILL &&
-	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, SIGPROF, info);
+	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, weft_tick_signal(), info);
 }
 
 /* In the handler, where all signals are blocked. */
@@ -326,7 +330,7 @@ int weft_mask_is_active(void)
 
 int weft_mask_has_sigprof(const sigset_t *set)
 {
-	return set && sys_set_has(set, SIGPROF);
+	return set && sys_set_has(set, weft_tick_signal());
 }
 
 static int belief_after(int how, int named, int before)
@@ -363,7 +367,7 @@ static int change_to_blocked(weft_mask_fn *real, int how, const sigset_t *set, s
 			be_closed();
 		} else if (!closes) {
 			memcpy(&open, set, sizeof(open));
-			sys_set_put(&open, SIGPROF, 0);
+			sys_set_put(&open, weft_tick_signal(), 0);
 			set = &open;
 		}
 	}
@@ -409,7 +413,7 @@ static int mask_change(weft_mask_fn *real, int how, const sigset_t *set, sigset_
 	else
 		result = real(how, set, old);
 	if (!result && old && before)
-		sys_set_put(old, SIGPROF, 1);
+		sys_set_put(old, weft_tick_signal(), 1);
 	return result;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program believes of its signal masks, where SIGPROF is concerned: see mask.c. */
+/* What the program believes of its signal masks, where SIGPROF (or what else ticks send) is
+ * concerned: see mask.c. */
 #ifndef WEFT_RUNTIME_MASK_H
 #define WEFT_RUNTIME_MASK_H
 

@@ -71,6 +71,7 @@ void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
 int weft_timer_arm_process(void); /* a forked child's: first CPU time of any thread */
 void weft_timer_disarm_process(void);
+int weft_tick_signal(void);     /* SIGPROF, or by choice SIGWINCH */
 int weft_sampler_install(void); /* the handler; the program's own action is kept */
 int weft_sampler_is_installed(void);
 void weft_sampler_uninstall(void); /* installs the program's own action again */

@@ -17,8 +17,8 @@
  * by process_vm_readv (stack_self_read), more of the unwind tables is opened (tables_opened), a
  * thread without slot is primed (primed_handler), the timer of a stopped recording is deleted and
  * the engine stopped, the session of a forked child is begun (child_sessions), a tick reads the
- * thread's usage (one getrusage), and the clock's next block of gaps begins (at most one event in
- * 40 ms).
+ * thread's usage (one getrusage), the clock's next block of gaps begins (at most one event in
+ * 40 ms), and a clock that is closed, or was quiet for long, asks whether its page is there.
  */
 #include "runtime/sample/sample.h"
 

@@ -9,6 +9,10 @@
  * what ran before a sleep would be charged to what runs at the next tick.) Its overrun is the CPU
  * time that the thread has used since the last tick that met it.
  *
+ * It sends SIGPROF, or SIGWINCH if the user has chosen so (header.tick_signal). Whoever takes our
+ * handler away by a system call that no hook sees is ended by the next tick where that is SIGPROF's
+ * default action; SIGWINCH's is to be ignored. SIGURG is taken (clock.h), of others there is none.
+ *
  * sigval identifies the thread: cookie, generation and index of the slot; generation 0
  * (WEFT_SIGVAL_ADOPTED) for a thread that had no slot when its timer was made.
  *
@@ -28,6 +32,12 @@
 #define TIMER_DUE_NS 1000
 
 static int32_t process_timer = -1;
+static int32_t tick_signal = SIGPROF;
+
+int weft_tick_signal(void)
+{
+	return load_relaxed(&tick_signal);
+}
 
 static int budget_allows(void)
 {
@@ -57,7 +67,7 @@ static int timer_start(int32_t timer_id)
 int32_t weft_timer_make(int32_t tid, uint64_t value)
 {
 	struct sys_sigevent event = {
-		.value = value, .signo = SIGPROF, .notify = NOTIFY_THREAD_ID, .tid = tid};
+		.value = value, .signo = tick_signal, .notify = NOTIFY_THREAD_ID, .tid = tid};
 	int32_t timer_id = -1;
 
 	if (weft_rt_is_careful() || !budget_allows())
@@ -201,7 +211,7 @@ void weft_timer_disarm_all(void)
 int weft_timer_arm_process(void)
 {
 	struct sys_sigevent event = {.value = WEFT_SIGVAL(weft_rt.cookie, 0, 0),
-				     .signo = SIGPROF,
+				     .signo = tick_signal,
 				     .notify = NOTIFY_SIGNAL};
 	long failed;
 
@@ -226,9 +236,24 @@ int weft_sampler_is_installed(void)
 	return weft_disposition_signal(WEFT_KEPT_PROF) != 0;
 }
 
+/* What the handler is installed for stays so: it may be left from an earlier recording. */
+static int tick_signal_wanted(void)
+{
+	int kept = weft_disposition_signal(WEFT_KEPT_PROF);
+
+	if (kept)
+		return kept;
+	if (!weft_rt_has_session() || load_relaxed(&weft_rt.header->tick_signal) != SIGWINCH)
+		return SIGPROF;
+	return SIGWINCH;
+}
+
 int weft_sampler_install(void)
 {
-	return weft_disposition_install(WEFT_KEPT_PROF, SIGPROF, weft_rt.on_tick);
+	int signo = tick_signal_wanted();
+
+	store_relaxed(&tick_signal, signo);
+	return weft_disposition_install(WEFT_KEPT_PROF, signo, weft_rt.on_tick);
 }
 
 void weft_sampler_uninstall(void)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The signals that weft handles while the program is shown its own action for them: SIGPROF and the
- * priming signal. While our action is installed, the program's is kept here. It is carried out for
- * signals that are not ours (weft_disposition_deliver), and installed again at the end.
+ * The signals that weft handles while the program is shown its own action for them: that of ticks
+ * (SIGPROF, or SIGWINCH) and the priming one. While our action is installed, the program's is kept
+ * here. It is carried out for signals that are not ours (weft_disposition_deliver), and installed
+ * again at the end.
  *
  * Two copies and a version: a writer fills the copy that nobody reads, and then publishes it.
  * Writers (install, uninstall, calls of sigaction) exclude each other by a lock, on which they spin
@@ -132,9 +133,16 @@ static void normalise(const struct kept *k, struct sigaction *action)
 	sys_set_put(&action->sa_mask, SIGSTOP, 0);
 }
 
+/* Of those that may be ours. */
+static int is_harmless(int signo)
+{
+	return signo == SIGURG || signo == SIGWINCH;
+}
+
 static int is_discarded(int signo, const struct sigaction *action)
 {
-	return action->sa_handler == SIG_IGN || (action->sa_handler == SIG_DFL && signo == SIGURG);
+	return action->sa_handler == SIG_IGN ||
+	       (action->sa_handler == SIG_DFL && is_harmless(signo));
 }
 
 /* Pending signals are discarded, in all threads, when the signal becomes ignored. */
@@ -367,7 +375,7 @@ void weft_disposition_deliver(enum weft_kept which, int signo, siginfo_t *info, 
 	if (action.sa_handler == SIG_IGN)
 		return;
 	if (action.sa_handler == SIG_DFL) {
-		if (signo != SIGURG)
+		if (!is_harmless(signo))
 			die_of_signal(signo);
 		return;
 	}

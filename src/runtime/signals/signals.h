@@ -15,7 +15,7 @@
 #include <signal.h>
 
 enum weft_kept {
-	WEFT_KEPT_PROF,  /* SIGPROF: the cpu engine's */
+	WEFT_KEPT_PROF,  /* the cpu engine's: SIGPROF, or by choice SIGWINCH */
 	WEFT_KEPT_PRIME, /* the priming signal, whichever it is */
 	WEFT_KEPT_COUNT,
 };

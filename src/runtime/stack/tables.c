@@ -78,6 +78,7 @@ int weft_tables_map(int fd, uint64_t bytes)
 	at = sys_reserve(fd, allowed);
 	if (sys_is_error(at))
 		return -ENOMEM;
+	weft_area_add((const void *)at, allowed);
 	weft_tables.base = (const uint8_t *)at;
 	weft_tables.bytes = allowed;
 	mapped_device = st.st_dev;
@@ -126,6 +127,7 @@ void weft_tables_forget(void)
 {
 	if (!weft_tables.base)
 		return;
+	weft_area_gone(weft_tables.base);
 	sys_call2(SYS_munmap, weft_tables.base, weft_tables.bytes);
 	memset(&weft_tables, 0, sizeof(weft_tables));
 	weft_rules_forget();
