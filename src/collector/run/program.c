@@ -4,10 +4,12 @@
 
 #include "collector/process/carrier.h"
 #include "elf/image/elf_open.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,17 +196,39 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-/* The environment with our two variables in it, whose strings the caller frees. */
+/* The filters that we run under ourselves, and so know not to kill, are the program's, too. */
+static const char *own_filters(void)
+{
+	static char text[32];
+	int proc_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint32_t count = 0;
+
+	if (proc_fd >= 0)
+		thread_filters_read(proc_fd, (int32_t)getpid(), &count);
+	if (proc_fd >= 0)
+		close(proc_fd);
+	snprintf(text, sizeof(text), "WEFT_FILTERS=%" PRIu32, count);
+	return count ? text : NULL;
+}
+
+static int is_ours(const char *entry, const char *filters)
+{
+	return !strncmp(entry, "LD_PRELOAD=", 11) || !strncmp(entry, "WEFT_SOCKET=", 12) ||
+	       (filters && !strncmp(entry, "WEFT_FILTERS=", 13));
+}
+
+/* The environment with our variables in it; the caller frees @preload and @rendezvous. */
 static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
 {
+	const char *filters = own_filters();
 	const char *own = getenv("LD_PRELOAD");
 	size_t count = 0, n = 0;
 	char **out;
 
 	while (environ[count])
 		count++;
-	out = calloc(count + 3, sizeof(*out));
+	out = calloc(count + 4, sizeof(*out));
 	own = own ? own : "";
 	if (asprintf(preload, "LD_PRELOAD=%s%s%s", libraries, *own ? ":" : "", own) < 0)
 		*preload = NULL;
@@ -213,11 +237,11 @@ static char **environment(const char *libraries, const char *socket, char **prel
 	if (!out || !*preload || !*rendezvous)
 		return out;
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
-		    strncmp(environ[i], "WEFT_SOCKET=", 12) != 0)
+		if (!is_ours(environ[i], filters))
 			out[n++] = environ[i];
 	out[n++] = *preload;
-	out[n] = *rendezvous;
+	out[n++] = *rendezvous;
+	out[n] = (char *)(uintptr_t)filters;
 	return out;
 }
 

@@ -58,7 +58,8 @@ static void hand_down(struct handed_down *h)
 	h->blocks = 0;
 	h->prime_signal = 0;
 	memset(h->ignores, 0, sizeof(h->ignores));
-	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
+	/* Where system calls are filtered nothing is asked for, not even that. */
+	if (!weft_hook_is_on(WEFT_HOOK_EXEC) || weft_rt_is_careful())
 		return;
 	if (weft_sampler_is_installed())
 		h->blocks = weft_mask_is_blocked() && !weft_mask_set_real(SIG_BLOCK);

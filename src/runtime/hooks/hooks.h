@@ -19,7 +19,8 @@
  *   hook_profil.c   gprof
  *   hook_modules.c  dlclose
  *   hook_mlock.c    mlockall
- *   hook_prctl.c    seccomp, names of threads
+ *   hook_prctl.c    names of threads; prctl
+ *   hook_seccomp.c  filters of system calls
  *   patch.c         hooks of a library loaded late
  *   patch_module.c  one module's call slots
  *   patch_old.c     old versions of timer_create
@@ -51,6 +52,9 @@ size_t weft_environment_room(char *const env[]);
 
 /* @env as it is to be passed to exec. Lives in @room. */
 char **weft_environment_pass(char *const env[], void *room);
+
+/* hook_seccomp.c, before a prctl: is it a filter of system calls, or the word that one comes? */
+void weft_seccomp_before_prctl(long option, unsigned long a, unsigned long b);
 
 /*
  * The start hook's parts (hook_thread.c), shared with the threads that libc starts itself for

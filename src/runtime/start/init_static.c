@@ -36,6 +36,10 @@ const char weft_rt_begins = 1;
 __attribute__((constructor(101))) static void init_static_weft_begin(void)
 {
 	weft_parts_begin();
+	if (weft_filters_are_strange()) {
+		store_release(&weft_rt.careful, 1);
+		return;
+	}
 	if (weft_copies_find_master())
 		return;
 	weft_guard_open();
