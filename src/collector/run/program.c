@@ -106,7 +106,7 @@ static enum program_verdict look_at_rights(int fd)
 
 static int is_asan(const char *name)
 {
-	return strncmp(name, "libasan.so", 10) == 0;
+	return strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libclang_rt.asan", 16) == 0;
 }
 
 static int has_interpreter(Elf *elf)
@@ -196,6 +196,19 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
+/* The bytes of AddressSanitizer's runtime where the user preloads it as the first library, which it
+ * must stay. */
+static size_t sanitizer_bytes(const char *preload)
+{
+	size_t bytes = strcspn(preload, ": ");
+	const char *name = preload;
+
+	for (size_t i = 0; i < bytes; i++)
+		if (preload[i] == '/')
+			name = preload + i + 1;
+	return is_asan(name) ? bytes : 0;
+}
+
 /* The filters that we run under ourselves, and so know not to kill, are the program's, too. */
 static const char *own_filters(void)
 {
@@ -223,14 +236,16 @@ static char **environment(const char *libraries, const char *socket, char **prel
 {
 	const char *filters = own_filters();
 	const char *own = getenv("LD_PRELOAD");
-	size_t count = 0, n = 0;
+	size_t count = 0, n = 0, first;
 	char **out;
 
 	while (environ[count])
 		count++;
 	out = calloc(count + 4, sizeof(*out));
 	own = own ? own : "";
-	if (asprintf(preload, "LD_PRELOAD=%s%s%s", libraries, *own ? ":" : "", own) < 0)
+	first = sanitizer_bytes(own);
+	if (asprintf(preload, "LD_PRELOAD=%.*s%s%s%s%s", (int)first, own, first ? ":" : "",
+		     libraries, own[first] && !first ? ":" : "", own + first) < 0)
 		*preload = NULL;
 	if (asprintf(rendezvous, "WEFT_SOCKET=%s", socket) < 0)
 		*rendezvous = NULL;
