@@ -71,18 +71,27 @@ static inline int32_t sys_getpid(void)
 	(~(SYS_SIGNAL_BIT(SIGSEGV) | SYS_SIGNAL_BIT(SIGBUS) | SYS_SIGNAL_BIT(SIGFPE) |             \
 	   SYS_SIGNAL_BIT(SIGILL) | SYS_SIGNAL_BIT(SIGTRAP)))
 
-/* Blocks @which in the calling thread; returns the mask before. */
+/* In no mask: the kernel takes it out. */
+#define SYS_SIGNALS_AS_THEY_WERE SYS_SIGNAL_BIT(SIGKILL)
+
+/* Blocks @which in the calling thread; returns the mask before, for sys_signals_restore(). Where
+ * that may not be asked for, none is blocked, and none is opened afterwards. */
 static inline uint64_t sys_signals_block(uint64_t which)
 {
 	uint64_t before = 0;
 
-	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &which, &before, sizeof(which));
+	if (sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &which, &before, sizeof(which)))
+		return SYS_SIGNALS_AS_THEY_WERE;
 	return before;
 }
 
+/* Whoever has blocked signals opens them, even if a filter was seen meanwhile: a thread that stays
+ * deaf to all signals is harmed for certain. */
 static inline void sys_signals_restore(uint64_t before)
 {
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	if (!(before & SYS_SIGNALS_AS_THEY_WERE))
+		sys_call_anyway(SYS_rt_sigprocmask, SIG_SETMASK, SYS_ARG(&before), 0,
+				sizeof(before), 0, 0);
 }
 
 /* The mask of the thread that was interrupted at @uc. */

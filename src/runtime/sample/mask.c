@@ -263,12 +263,13 @@ static int hand_to_waiter(const siginfo_t *info)
 	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, SIGPROF, info);
 }
 
-/* In the handler, where all signals are blocked. */
+/* In the handler, where all signals are blocked. In a process that filters its system calls the
+ * signal is lost, for it cannot be queued again: the program, which blocks it, would die of it. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t interrupted = sys_mask_of(uc);
 
-	if (weft_rt_is_careful() || !belief_stands(interrupted))
+	if (!belief_stands(interrupted))
 		return 0;
 	if (hand_to_waiter(info))
 		return 1;

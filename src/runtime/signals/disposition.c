@@ -336,7 +336,9 @@ static void die_of_signal(int signo)
 	uint64_t mask = 0;
 
 	weft_real_sigaction(signo, &action, NULL);
-	sys_call_anyway(SYS_tgkill, sys_getpid(), sys_gettid(), signo, 0, 0, 0);
+	/* It dies in any case, of the signal rather than of a filter: but it, not its parent. */
+	sys_call_anyway(SYS_tgkill, sys_call_anyway(SYS_getpid, 0, 0, 0, 0, 0, 0),
+			sys_call_anyway(SYS_gettid, 0, 0, 0, 0, 0, 0), signo, 0, 0, 0);
 	sys_call_anyway(SYS_rt_sigprocmask, SIG_SETMASK, SYS_ARG(&mask), 0, sizeof(mask), 0, 0);
 }
 
@@ -354,14 +356,15 @@ static uint64_t handler_mask(int signo, const struct sigaction *action, const uc
 static void disposition_call(const struct sigaction *action, int signo, siginfo_t *info,
 			     void *ucontext)
 {
-	uint64_t mask = handler_mask(signo, action, ucontext), ours;
+	uint64_t mask = handler_mask(signo, action, ucontext), ours = 0;
+	long failed = sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &ours, sizeof(mask));
 
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &ours, sizeof(mask));
 	if (action->sa_flags & SA_SIGINFO)
 		action->sa_sigaction(signo, info, ucontext);
 	else
 		action->sa_handler(signo);
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &ours, NULL, sizeof(ours));
+	if (!failed)
+		sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &ours, NULL, sizeof(ours));
 }
 
 void weft_disposition_deliver(enum weft_kept which, int signo, siginfo_t *info, void *ucontext)
