@@ -9,18 +9,19 @@
  *
  * A filter that lets no handler return (rt_sigreturn), or not read the clock where that is a system
  * call, would kill at the next tick: the engine is stopped before it is set. In strict mode the
- * processor refuses to read its time stamp counter, too.
+ * processor refuses to read its time stamp counter, too. Only the first filter is looked at: the
+ * timers could not be deleted under it before a second.
  *
  * Seen are filters set by libc's prctl and syscall, which libseccomp calls. One set by a system
  * call in the program's own code is seen by the collector, from outside, a moment later, and before
  * it sends any signal (WEFT_FEATURE_CAREFUL). Filters handed down by exec: core/filters.c.
  */
-#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 
+#include "runtime/core/real.h"
 #include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
 #include "runtime/sample/clock.h"
@@ -52,6 +53,7 @@ struct filter_data {
 #else
 #define OWN_ARCH 0xC00000B7u /* AUDIT_ARCH_AARCH64 */
 #endif
+#define DIVIDE_BY_X 0x3C
 #define MODE_STRICT 1 /* of prctl; one less of seccomp */
 #define MODE_FILTER 2
 #define ACTION(result) ((result)&0xFFFF0000u)
@@ -203,6 +205,8 @@ static uint32_t run_filter(struct machine *m)
 		if (!s)
 			return 0;
 		operand = s->code & 8 ? m->x : s->k;
+		if (s->code == DIVIDE_BY_X && !m->x)
+			return 0;
 		if ((s->code & 7) == 6)
 			return s->code & 0x10 ? m->a : s->k;
 		if (s->code == 0x05)
@@ -297,6 +301,9 @@ static void seccomp_begins(const void *program)
 		end_ticks();
 	seccomp_announced();
 	store_relaxed(&filter_is_set, 1);
+	/* The filter may be for all threads: what a handler is about to ask has been asked then. */
+	if (weft_rt_has_session())
+		weft_engine_await_handlers();
 }
 
 void weft_seccomp_before_prctl(long option, unsigned long a, unsigned long b)
@@ -309,10 +316,11 @@ void weft_seccomp_before_prctl(long option, unsigned long a, unsigned long b)
 		seccomp_begins((const void *)(uintptr_t)b);
 }
 
-/* Without a filter it is a question whether there could be one (libseccomp's). */
-static void before_seccomp(unsigned long operation, const void *program)
+/* What the kernel will refuse is a question whether it could be done: libseccomp asks for strict
+ * mode with a flag, and for a filter that is nowhere. */
+static void before_seccomp(unsigned long operation, unsigned long flags, const void *program)
 {
-	if (operation == MODE_STRICT - 1)
+	if (operation == MODE_STRICT - 1 && !flags && !program)
 		seccomp_begins(NULL);
 	else if (operation == MODE_FILTER - 1 && program)
 		seccomp_begins(program);
@@ -320,31 +328,32 @@ static void before_seccomp(unsigned long operation, const void *program)
 
 /* ---- syscall(2) */
 
+/* libc's, or an interposer's behind us; NULL: not looked up yet, by a constructor before ours. */
+long (*weft_syscall_next)(long number, ...) __attribute__((used, visibility("hidden")));
 long weft_syscall_watched(long number, long a, long b, long c, long d, long e, long f)
 	__attribute__((used, visibility("hidden")));
-long weft_syscall_failed(long error) __attribute__((used, visibility("hidden")));
 
-long weft_syscall_failed(long error)
+void weft_syscall_open(void)
 {
-	errno = (int)-error;
-	return -1;
+	weft_syscall_next = weft_real(syscall);
 }
 
 long weft_syscall_watched(long number, long a, long b, long c, long d, long e, long f)
 {
-	long result;
-
+	if (!weft_syscall_next)
+		weft_syscall_open();
 	if (number == SYS_seccomp)
-		before_seccomp((unsigned long)a, (const void *)(uintptr_t)c);
-	else
+		before_seccomp((unsigned long)a, (unsigned long)b, (const void *)(uintptr_t)c);
+	else if (number == SYS_prctl)
 		weft_seccomp_before_prctl(a, (unsigned long)b, (unsigned long)c);
-	result = sys_call_anyway(number, a, b, c, d, e, f);
-	return sys_is_error(result) ? weft_syscall_failed(result) : result;
+	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): every libc has it */
+	return weft_syscall_next(number, a, b, c, d, e, f);
 }
 
 /*
- * All other calls are made as libc makes them, in a function without a frame: one of them may
- * return on another stack, or twice (clone).
+ * All others go on to libc with the stack and the registers as they came: one of them may return on
+ * another stack, or twice (clone, vfork). The first instruction may be jumped to by an indirect
+ * branch, where processors check that.
  */
 #if defined(__x86_64__)
 _Static_assert(SYS_prctl == 157 && SYS_seccomp == 317, "as below");
@@ -353,49 +362,35 @@ __asm__(".text\n"
 	".type syscall, @function\n"
 	"syscall:\n"
 	"	.cfi_startproc\n"
+	"	.byte 0xf3, 0x0f, 0x1e, 0xfa\n" /* endbr64 */
 	"	cmp $157, %rdi\n"
 	"	je weft_syscall_watched\n"
 	"	cmp $317, %rdi\n"
 	"	je weft_syscall_watched\n"
-	"	mov %rdi, %rax\n"
-	"	mov %rsi, %rdi\n"
-	"	mov %rdx, %rsi\n"
-	"	mov %rcx, %rdx\n"
-	"	mov %r8, %r10\n"
-	"	mov %r9, %r8\n"
-	"	mov 8(%rsp), %r9\n"
-	"	syscall\n"
-	"	cmp $-4095, %rax\n"
-	"	jae 1f\n"
-	"	ret\n"
-	"1:	mov %rax, %rdi\n"
-	"	jmp weft_syscall_failed\n"
+	"	mov weft_syscall_next(%rip), %r11\n"
+	"	test %r11, %r11\n"
+	"	je weft_syscall_watched\n"
+	"	jmp *%r11\n"
 	"	.cfi_endproc\n"
 	".size syscall, . - syscall\n");
 #else
 _Static_assert(SYS_prctl == 167 && SYS_seccomp == 277, "as below");
 __asm__(".text\n"
+	".p2align 2\n"
 	".globl syscall\n"
 	".type syscall, %function\n"
 	"syscall:\n"
 	"	.cfi_startproc\n"
+	"	hint 34\n" /* bti c */
 	"	cmp x0, #167\n"
 	"	b.eq 1f\n"
 	"	cmp x0, #277\n"
 	"	b.eq 1f\n"
-	"	mov x8, x0\n"
-	"	mov x0, x1\n"
-	"	mov x1, x2\n"
-	"	mov x2, x3\n"
-	"	mov x3, x4\n"
-	"	mov x4, x5\n"
-	"	mov x5, x6\n"
-	"	svc 0\n"
-	"	cmn x0, #4095\n"
-	"	b.cs 2f\n"
-	"	ret\n"
+	"	adrp x16, weft_syscall_next\n"
+	"	ldr x16, [x16, :lo12:weft_syscall_next]\n"
+	"	cbz x16, 1f\n"
+	"	br x16\n"
 	"1:	b weft_syscall_watched\n"
-	"2:	b weft_syscall_failed\n"
 	"	.cfi_endproc\n"
 	".size syscall, . - syscall\n");
 #endif

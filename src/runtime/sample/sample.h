@@ -150,6 +150,7 @@ int weft_engine_start(void);
  * stays if a collector can attach to the process (a session of its own).
  */
 int weft_engine_stop(void);
+void weft_engine_await_handlers(void); /* those that run now in other threads; bounded */
 
 void weft_engine_forget(void); /* in a forked child, which does not own its parent's */
 
