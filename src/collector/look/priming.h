@@ -10,7 +10,7 @@
  *   - one that uses CPU time and cannot be signalled is adopted: another thread, that takes the
  *     signal without harm, makes a timer for it (WEFT_ORDER_ADOPT)
  *   - a process that has got a system call filter (filters.h) is found out, and left alone from
- * then on
+ *     then on
  *   - a thread that uses CPU time and gives no samples all the same, because it blocks SIGPROF, the
  *     handler was replaced behind our back, or nobody could make a timer for it, is marked
  *     (watched_thread.unsampled)

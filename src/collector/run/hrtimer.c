@@ -38,7 +38,7 @@ int hrtimer_kills(void)
 {
 	const struct rlimit none = {0, 0};
 	int status = 0;
-	pid_t child;
+	pid_t child, ended;
 
 	if (!has_filter())
 		return 0;
@@ -48,9 +48,13 @@ int hrtimer_kills(void)
 		hrtimer_open_event(PERF_COUNT_SW_DUMMY, 0, 1);
 		_exit(0);
 	}
-	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return child < 0 || WIFSIGNALED(status);
+	if (child < 0)
+		return 1;
+	do
+		ended = waitpid(child, &status, 0);
+	while (ended < 0 && errno == EINTR);
+	/* Where children leave no status (an ignored SIGCHLD) it is not known. */
+	return ended != child || WIFSIGNALED(status);
 }
 
 int hrtimer_refused(void)
