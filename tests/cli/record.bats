@@ -439,6 +439,12 @@ exit(os.wait()[1] != 0)'")"; do
 	"$runtime":*libweft.so) ;;
 	*) echo "$out" && false ;;
 	esac
+	[ -x "$WEFT_ASAN" ] || skip "no such program was built"
+	export LD_PRELOAD=$runtime
+	record -o a.jfr -- "$WEFT_ASAN" 10
+	unset LD_PRELOAD
+	expect_status 0
+	expect_not grep -q 'ran unrecorded' stderr
 }
 
 @test "the program's own preload is kept, and scripts are followed" {

@@ -109,6 +109,27 @@ static int is_asan(const char *name)
 	return strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libclang_rt.asan", 16) == 0;
 }
 
+/* The bytes of AddressSanitizer's runtime where the user preloads it as the first library, which it
+ * must stay. */
+static size_t sanitizer_bytes(const char *preload)
+{
+	size_t bytes = strcspn(preload, ": ");
+	const char *name = preload;
+
+	for (size_t i = 0; i < bytes; i++)
+		if (preload[i] == '/')
+			name = preload + i + 1;
+	return is_asan(name) ? bytes : 0;
+}
+
+/* Is it there before us already? So it is for the programs that are started with what we were. */
+static int sanitizer_is_preloaded(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && sanitizer_bytes(preload);
+}
+
 static int has_interpreter(Elf *elf)
 {
 	size_t count = 0;
@@ -136,7 +157,8 @@ static enum program_verdict look_at_elf(Elf *elf)
 		return PROGRAM_MACHINE;
 	if (!has_interpreter(elf))
 		return PROGRAM_STATIC;
-	return carrier_elf_needs(elf, is_asan) ? PROGRAM_ASAN : PROGRAM_FINE;
+	return carrier_elf_needs(elf, is_asan) && !sanitizer_is_preloaded() ? PROGRAM_ASAN
+									    : PROGRAM_FINE;
 }
 
 static enum program_verdict look_at_file(int fd)
@@ -188,25 +210,13 @@ const char *program_reason(enum program_verdict verdict)
 		[PROGRAM_MACHINE] = "a program for another machine",
 		[PROGRAM_ASAN] =
 			("needs libasan.so, ASan's runtime, which must be loaded first; link "
-			 "it with -static-libasan to record it"),
+			 "it with -static-libasan (clang: -static-libsan) to record it, or "
+			 "preload that runtime (LD_PRELOAD)"),
 		[PROGRAM_NOT_ELF] = "neither an ELF program nor a script with a #! line",
 		[PROGRAM_UNREADABLE] = "cannot be read",
 	};
 
 	return reason[verdict];
-}
-
-/* The bytes of AddressSanitizer's runtime where the user preloads it as the first library, which it
- * must stay. */
-static size_t sanitizer_bytes(const char *preload)
-{
-	size_t bytes = strcspn(preload, ": ");
-	const char *name = preload;
-
-	for (size_t i = 0; i < bytes; i++)
-		if (preload[i] == '/')
-			name = preload + i + 1;
-	return is_asan(name) ? bytes : 0;
 }
 
 /* The filters that we run under ourselves, and so know not to kill, are the program's, too. */

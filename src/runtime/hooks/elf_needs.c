@@ -6,7 +6,9 @@
  * section, as the loader reads it. What cannot be read needs nothing: exec will fail, or the loader
  * judges.
  *
- * This may run in a vfork child: it writes only to its own stack and allocates nothing.
+ * This may run in a vfork child: it writes only to its own stack and allocates nothing. Not seen
+ * are a folder that posix_spawn's file actions change to, and what a program without us starts (a
+ * static shell): it hands LD_PRELOAD down as it is.
  */
 #include "runtime/hooks/hooks.h"
 
@@ -50,6 +52,18 @@ static int open_file(const char *path)
 	return (int)sys_call4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
 }
 
+/* What lies further along PATH is started where this is a directory. */
+static int open_regular(const char *path)
+{
+	int fd = open_file(path);
+	char first;
+
+	if (fd < 0 || sys_call4(SYS_pread64, fd, &first, 1, 0) != -EISDIR)
+		return fd;
+	sys_call1(SYS_close, fd);
+	return -EACCES;
+}
+
 static int open_in(const char *folder, size_t bytes, const char *name)
 {
 	char path[PATH_BYTES];
@@ -62,7 +76,7 @@ static int open_in(const char *folder, size_t bytes, const char *name)
 	memcpy(path + bytes + (bytes != 0), name, name_bytes);
 	if (sys_call3(SYS_faccessat, AT_FDCWD, path, 1 /* X_OK */))
 		return -EACCES;
-	return open_file(path);
+	return open_regular(path);
 }
 
 static int find_and_open(const char *name)
