@@ -204,8 +204,7 @@ static void adopt_stranded(struct priming *p, struct threads *threads, uint64_t 
 
 /* ---- threads that cannot be sampled */
 
-const char priming_why_feared[] =
-	"its program filters its system calls (seccomp, no_new_privs)";
+const char priming_why_feared[] = "its program filters its system calls (seccomp, no_new_privs)";
 
 static const char *why_unreached(const struct priming *p, const struct watched_thread *t,
 				 const struct thread_masks *masks)

@@ -6,13 +6,13 @@
  *   filters HOW LIST WORK
  *
  *   HOW    by whom the filter is set: prctl and syscall are libc's; library: as libseccomp does,
- * which asks first whether there could be one; raw: the program's own instruction; all: the same
- *          for all threads at once (TSYNC); strict: strict mode, where LIST is not used
+ *          which asks first whether there could be one; raw: the program's own instruction; all:
+ *          the same for all threads at once (TSYNC); strict: strict mode, where LIST is not used
  *   LIST   docker, system: what a container and a service may call (lists.h); refuse: the former,
- * but by EPERM; tight: what it calls itself; bare: the same without the return from a signal WORK
- * alone: it computes; threads: so do four threads, begun afterwards; before: threads begun before;
- * wait: until its stdin ends; exec PROGRAM...: becomes that. thread: the filter is one thread's
- * own, and others are begun by it
+ *          but by EPERM; tight: what it calls itself; bare: the same without the signal's return
+ *   WORK   alone: it computes; long: for seconds; threads: so do four threads, begun afterwards;
+ *          before: threads begun before; wait: until its stdin ends; exec PROGRAM...: becomes
+ *          that; thread: the filter is one thread's own, and others are begun by it
  *
  * no_new_privs is set only where root does not have to (FILTERS_PRIVS=keep: by root, it is not).
  * Where the filter is set behind libc's back, threads are begun when the session says that it was
@@ -48,6 +48,7 @@
 #define FILTER_MAX 1024
 #define THREADS 4
 #define STEPS 40000000ul
+#define LONG 16
 #define PATIENCE 2000 /* times STEPS: minutes */
 
 static const struct weft_session_header *session; /* NULL: there is none */
@@ -120,9 +121,11 @@ static long set_filter(const char *how, struct sock_fprog *program)
 		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
 	if (!strcmp(how, "prctl"))
 		return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, program);
-	if (!strcmp(how, "library"))
+	if (!strcmp(how, "library")) {
+		(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_STRICT, 1, NULL);
 		(void)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC,
 			      NULL);
+	}
 	if (!strcmp(how, "library") || !strcmp(how, "syscall"))
 		return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program);
 	return sys_call3(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
@@ -152,8 +155,6 @@ static void begin_filter(const char *how, const char *list)
 		perror(how);
 		exit(3);
 	}
-	if (is_hidden(how))
-		await_word();
 }
 
 /* ---- work */
@@ -188,13 +189,20 @@ static void wait_for_stdin(void)
 		compute();
 }
 
+static void begin_threads_after(const char *how, pthread_t thread[THREADS])
+{
+	if (is_hidden(how))
+		await_word();
+	begin_threads(thread, NULL);
+}
+
 static void *filtered(void *arg)
 {
 	char **word = arg;
 	pthread_t thread[THREADS];
 
 	begin_filter(word[0], word[1]);
-	begin_threads(thread, NULL);
+	begin_threads_after(word[0], thread);
 	join_threads(thread);
 	return NULL;
 }
@@ -213,7 +221,7 @@ static void do_work(char **word)
 	begin_filter(word[0], word[1]);
 	__atomic_store_n(&begin_threads_now, 1, __ATOMIC_RELEASE);
 	if (!strcmp(word[2], "threads"))
-		begin_threads(thread, NULL);
+		begin_threads_after(word[0], thread);
 	if (!strcmp(word[2], "threads") || !strcmp(word[2], "before"))
 		join_threads(thread);
 	if (!strcmp(word[2], "wait"))
@@ -222,7 +230,8 @@ static void do_work(char **word)
 		execv(word[3], word + 3);
 		_exit(5);
 	}
-	work(NULL);
+	for (int i = 0; i < (strcmp(word[2], "long") ? 1 : LONG); i++)
+		work(NULL);
 }
 
 int main(int argc, char **argv)
