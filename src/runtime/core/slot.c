@@ -206,15 +206,25 @@ static void make_new(struct weft_slot *slot, const struct opening *o)
 	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&not_noted);
 }
 
+/* A thread that libc has begun does not ask: a filter that nobody has seen may kill for it. */
+static int32_t tid_at_birth(const struct weft_birth *birth)
+{
+	int32_t tid = birth->how == WEFT_COUNTER_PRIMED_HOOK ? weft_thread_number() : 0;
+
+	return tid ? tid : sys_gettid();
+}
+
 static void slot_prime(struct weft_slot *slot, const struct weft_birth *birth)
 {
-	slot->thread.tid = sys_gettid();
+	slot->thread.tid = tid_at_birth(birth);
 	slot->thread.flags = slot->thread.tid == weft_rt.pid ? WEFT_SLOT_MAIN : 0;
 	slot->thread.stack_low = birth->stack_low;
 	slot->thread.stack_high = birth->stack_high;
 	slot->thread.primed_by = birth->how;
 	slot->pthread_self = (uint64_t)(uintptr_t)pthread_self();
-	sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
+	/* (a collector that attaches later reads the names of threads that live) */
+	if (weft_rt.has_collector || birth->how != WEFT_COUNTER_PRIMED_HOOK)
+		sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
 	weft_slot_count(slot, birth->how, 1);
 }
 
