@@ -112,7 +112,7 @@ static int is_filtered(const struct attach_target *t)
 static enum attach_verdict judge_empty(pid_t pid, const struct carrier *c)
 {
 	if (c->has_library && filters_are_strange(pid))
-		return ATTACH_FILTERED;
+		return ATTACH_UNBEGUN;
 	return process_is_32_bit(pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
 }
 
@@ -201,9 +201,13 @@ void attach_explain(const struct attach_target *t, enum attach_verdict verdict, 
 					"there; link libweft.so, or preload it",
 		[ATTACH_FILTERED] =
 			"filters its system calls (seccomp, no_new_privs), and a filter "
-			"may kill for what weft would ask of the kernel there; where "
-			"its filters only refuse, start it with their number in "
-			"WEFT_FILTERS; -e wall alone needs nothing of it",
+			"may kill for what weft would ask of the kernel there; "
+			"-e wall alone needs nothing of it",
+		[ATTACH_UNBEGUN] =
+			"filters its system calls (seccomp), and was begun so: weft "
+			"began nothing there, for a filter may kill for what it would "
+			"ask of the kernel; where its filters only refuse, start it with "
+			"their number in WEFT_FILTERS",
 	};
 
 	if (verdict == ATTACH_FAILED)
