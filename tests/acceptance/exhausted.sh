@@ -122,7 +122,8 @@ check "... with what they used" at_least 1e8 "$(told '.account.without_sample.us
 check "... and named" warned 'threads had no CPU timer, thus no samples'
 
 # Such a filter weft would fear, if it were not told.
-export WEFT_FILTERS=1
+WEFT_FILTERS=$(one_filter_more)
+export WEFT_FILTERS
 is_sampled "perf_event_open refuses: EPERM" refuse 1 "$exhausted" nothing 8
 check "... by ticks, and why" clock_is ticks "perf_event_open is not permitted"
 is_sampled "perf_event_open refuses: ENOSYS" refuse 38 "$exhausted" nothing 8
