@@ -219,10 +219,12 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-/* The filters that we run under ourselves, and so know not to kill, are the program's, too. */
+/* The filters that we run under ourselves, and so know not to kill, are the program's, too. NULL:
+ * there are none, or the user knows of more. */
 static const char *own_filters(void)
 {
 	static char text[32];
+	const char *said = getenv("WEFT_FILTERS");
 	int proc_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	uint32_t count = 0;
 
@@ -230,8 +232,10 @@ static const char *own_filters(void)
 		thread_filters_read(proc_fd, (int32_t)getpid(), &count);
 	if (proc_fd >= 0)
 		close(proc_fd);
+	if (!count || (said && strtoul(said, NULL, 10) >= count))
+		return NULL;
 	snprintf(text, sizeof(text), "WEFT_FILTERS=%" PRIu32, count);
-	return count ? text : NULL;
+	return text;
 }
 
 static int is_ours(const char *entry, const char *filters)
