@@ -79,7 +79,10 @@ static void find_session(void)
 
 static void await_word(void)
 {
-	for (int i = 0; session && i < PATIENCE; i++) {
+	/* of a collector */
+	if (!session || session->features & WEFT_FEATURE_RUNTIME_MADE)
+		return;
+	for (int i = 0; i < PATIENCE; i++) {
 		if (__atomic_load_n(&session->features, __ATOMIC_ACQUIRE) & WEFT_FEATURE_CAREFUL)
 			return;
 		compute();

@@ -87,6 +87,21 @@ try "strict mode" strict tight alone &&
 	check "... and the recording says why" clock_says 'filters its system calls'
 try "one thread's own filter" prctl tight thread
 
+# ---- preloaded, and recorded by nobody
+idle() { # ARGUMENT...
+	bounded env "LD_PRELOAD=$library" "$filters" "$@" >"$work/out" 2>"$work/err" </dev/null
+	is_itself $?
+}
+for how in raw all; do
+	for work_of in threads before thread; do
+		if works_alone "$how" tight "$work_of"; then
+			check "not recorded: $how, tight: $work_of" idle "$how" tight "$work_of"
+		else
+			skip "not recorded: $how, tight: $work_of" "does not run here alone"
+		fi
+	done
+done
+
 # ---- handed down by exec
 # (Another file, and for some seconds: weft looks once a second, and tells programs by their files.)
 cp "$filters" "$work/heir"
