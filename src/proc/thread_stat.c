@@ -157,6 +157,23 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 	return 0;
 }
 
+int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count)
+{
+	char text[STATUS_BYTES];
+	int rc = (int)proc_read_task(proc_fd, tid, "status", text, sizeof(text));
+	uint64_t number;
+
+	if (rc < 0)
+		return rc;
+	if (!proc_line(text, "State"))
+		return -EPROTO;
+	number = proc_line_number(text, "Seccomp_filters", 10);
+	if (!number)
+		number = proc_line_number(text, "Seccomp", 10) != 0;
+	*count = (uint32_t)number;
+	return 0;
+}
+
 int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out)
 {
 	char text[128];

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/recording.h"
+#include "collector/run/hrtimer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -105,6 +106,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		.stack_copy_bytes = watch_copy_limit(o->ring_bytes),
 		.prime_signal = collector_prime_signal(o),
 		.clock = o->clock,
+		.clock_error = o->clock == WEFT_CLOCK_AUTO && hrtimer_kills() ? -EACCES : 0,
 		.events = {.text = &w->text,
 			   .clock = &w->clock,
 			   .engines = o->engines,

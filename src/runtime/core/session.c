@@ -280,10 +280,13 @@ int weft_session_open_block(uint32_t block)
 
 void weft_session_forget(void)
 {
+	uint8_t *base = weft_rt.base;
+
 	weft_event_rows_forget();
-	if (weft_rt.base)
-		sys_call2(SYS_munmap, weft_rt.base, weft_rt.total_bytes);
+	/* Each system call asks the header whether it may be made. */
 	weft_rt.base = NULL;
-	weft_rt.header = NULL;
+	store_release(&weft_rt.header, NULL);
+	if (base)
+		sys_call2(SYS_munmap, base, weft_rt.total_bytes);
 	close_own_file();
 }
