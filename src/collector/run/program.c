@@ -116,14 +116,14 @@ static int is_asan(const char *name)
 	return strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libclang_rt.asan", 16) == 0;
 }
 
-/* The bytes of AddressSanitizer's runtime where the user preloads it as the first library, which it
- * must stay. */
+/* The bytes up to the end of AddressSanitizer's runtime where the user preloads it as the first
+ * library, which it must stay. */
 static size_t sanitizer_bytes(const char *preload)
 {
-	size_t bytes = strcspn(preload, ": ");
-	const char *name = preload;
+	size_t begin = strspn(preload, ": "), bytes = begin + strcspn(preload + begin, ": ");
+	const char *name = preload + begin;
 
-	for (size_t i = 0; i < bytes; i++)
+	for (size_t i = begin; i < bytes; i++)
 		if (preload[i] == '/')
 			name = preload + i + 1;
 	return is_asan(name) ? bytes : 0;
@@ -226,9 +226,21 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-/* The filters that we run under ourselves, and so know not to kill, are the program's, too. NULL:
- * there are none, or the user knows of more. */
-static const char *own_filters(void)
+char *program_preload(const char *libraries)
+{
+	const char *own = getenv("LD_PRELOAD");
+	size_t first;
+	char *entry;
+
+	own = own ? own : "";
+	first = sanitizer_bytes(own);
+	if (asprintf(&entry, "LD_PRELOAD=%.*s%s%s%s%s", (int)first, own, first ? ":" : "",
+		     libraries, own[first] && !first ? ":" : "", own + first) < 0)
+		return NULL;
+	return entry;
+}
+
+const char *program_filters(void)
 {
 	static char text[32];
 	const char *said = getenv("WEFT_FILTERS");
@@ -255,19 +267,14 @@ static int is_ours(const char *entry, const char *filters)
 static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
 {
-	const char *filters = own_filters();
-	const char *own = getenv("LD_PRELOAD");
-	size_t count = 0, n = 0, first;
+	const char *filters = program_filters();
+	size_t count = 0, n = 0;
 	char **out;
 
 	while (environ[count])
 		count++;
 	out = calloc(count + 4, sizeof(*out));
-	own = own ? own : "";
-	first = sanitizer_bytes(own);
-	if (asprintf(preload, "LD_PRELOAD=%.*s%s%s%s%s", (int)first, own, first ? ":" : "",
-		     libraries, own[first] && !first ? ":" : "", own + first) < 0)
-		*preload = NULL;
+	*preload = program_preload(libraries);
 	if (asprintf(rendezvous, "WEFT_SOCKET=%s", socket) < 0)
 		*rendezvous = NULL;
 	if (!out || !*preload || !*rendezvous)

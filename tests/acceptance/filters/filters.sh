@@ -124,12 +124,18 @@ contained() {
 check "weft and the program under a filter that refuses" contained
 check "... and there are samples" has_samples
 check "... by ticks, and why" clock_says 'perf_event_open'
+doctors() {
+	bounded "$filters" prctl refuse exec "$weft" doctor --json >"$work/out"
+	same ok "$(jq -r .checks.hooks.state "$work/out")" && same ok "$(jq -r .checks.launch.state "$work/out")"
+}
+check "weft doctor tries what a recording would do there" doctors
 
 # ---- attached to
+under=()
 begin() { # ARGUMENT...: a program with a session of its own
 	rm -f "$work/in"
 	mkfifo "$work/in"
-	env "LD_PRELOAD=$library" "$filters" "$@" <"$work/in" >"$work/out" 2>"$work/err" &
+	"${under[@]}" env "LD_PRELOAD=$library" "$filters" "$@" <"$work/in" >"$work/out" 2>"$work/err" &
 	pid=$!
 	started+=("$pid")
 	exec 9>"$work/in"
