@@ -21,7 +21,7 @@
 #include "runtime/core/decimal.h"
 #include "runtime/core/sys.h"
 
-#define STATUS_BYTES 4096
+#define STATUS_BYTES 32768 /* groups have a line of any length before ours */
 #define GET_SECCOMP 21 /* PR_GET_SECCOMP */
 
 /* In libpthread on an older glibc. */
@@ -43,9 +43,7 @@ static long filters_field(const char *name)
 /* How many filters there are; -1: not known. Older kernels tell only whether there are any. */
 static long filters_count(const char *path)
 {
-	long mode, count;
-
-	long bytes = sys_read_file(path, status, sizeof(status));
+	long bytes = sys_read_file(path, status, sizeof(status)), mode, count;
 
 	if (bytes <= 0)
 		return -1;

@@ -172,6 +172,17 @@ for FILTERS_PRIVS in give keep; do
 	done
 done
 
+# What /proc tells of filters stands behind the groups.
+FILTERS_PRIVS=give
+under=(setpriv "--groups=$(seq -s, 1000001 1000900)")
+if "${under[@]}" true 2>/dev/null; then
+	check "attached to: raw, in many groups" attached_to raw tight
+	check "... it goes on, and ends as it would" end
+else
+	skip "attached to: raw, in many groups" "setpriv, or the right to have many"
+fi
+under=()
+
 begin none tight wait
 check "attached to without a filter" bounded "$weft" record -p "$pid" --duration 1s -o "$work/x.jfr"
 check "... and there are samples" has_samples
