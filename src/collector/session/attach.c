@@ -110,9 +110,10 @@ static int is_filtered(const struct attach_target *t)
 	       t->layout.counters[WEFT_COUNTER_CAREFUL] || filters_are_strange(t->pid);
 }
 
+/* In another namespace filters count against another first process. */
 static enum attach_verdict judge_empty(pid_t pid, const struct carrier *c)
 {
-	if (c->has_library && filters_are_strange(pid))
+	if (c->has_library && carrier_is_near(pid) != 0 && filters_are_strange(pid))
 		return ATTACH_UNBEGUN;
 	return process_is_32_bit(pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
 }
