@@ -188,6 +188,7 @@ static inline int weft_rt_has_session(void)
 }
 
 /* time_source.c */
+enum { WEFT_TIME_BY_VDSO = 1, WEFT_TIME_BY_CALL = 2 }; /* header.time_source */
 void weft_time_open(void); /* finds the vDSO's clock; not in a handler */
 /* The session begins, or a collector has attached: times are told by that one's clock. */
 void weft_time_follow(struct weft_session_header *h);

@@ -235,8 +235,10 @@ static int lets_pass(const struct filter_program *program, long number)
 /* Is the clock read without a system call? The collector has looked which one the kernel has. */
 static int clock_is_no_call(void)
 {
-	return weft_rt.header &&
-	       (load_relaxed(&weft_rt.header->features) & WEFT_FEATURE_CLOCKSOURCE_TSC);
+	const struct weft_session_header *h = weft_rt.header;
+
+	return h && load_relaxed(&h->time_source) == WEFT_TIME_BY_VDSO &&
+	       (load_relaxed(&h->features) & WEFT_FEATURE_CLOCKSOURCE_TSC);
 }
 
 /* Can a handler of ours run under it, and return? NULL: strict mode. */
