@@ -417,7 +417,9 @@ wait_for_cpu_of() {
 	chmod +x script
 	for command in "./checked 10; ./checked 10" "exec ./checked 10" "PATH=. checked 10" \
 		"env ./checked 10" "env PATH=.:\$PATH checked 10" "timeout 60 ./checked 10" "make" \
-		"bash -c './checked 10; true'" "$(command -v python3 >/dev/null && echo python3 -c "'import os, subprocess
+		"bash -c './checked 10; true'" \
+		"$(setpriv --no-new-privs true 2>/dev/null && echo 'setpriv --no-new-privs ./checked 10')" \
+		"$(command -v python3 >/dev/null && echo python3 -c "'import os, subprocess
 os.system(\"./checked 10\") and exit(1)
 subprocess.check_call([\"./checked\", \"10\"])
 os.posix_spawnp(\"./checked\", [\"checked\", \"10\"], os.environ)

@@ -180,8 +180,7 @@ static int preload(const char *library)
 	char *libraries = program_preload(library);
 	const char *filters = program_filters();
 
-	return !libraries || putenv(libraries) ||
-	       (filters && putenv((char *)(uintptr_t)filters));
+	return !libraries || putenv(libraries) || (filters && putenv((char *)(uintptr_t)filters));
 }
 
 /* @file: what it is to record itself into; NULL: it lists its hooks. */

@@ -22,7 +22,7 @@
 #include "runtime/core/sys.h"
 
 #define STATUS_BYTES 32768 /* groups have a line of any length before ours */
-#define GET_SECCOMP 21 /* PR_GET_SECCOMP */
+#define GET_SECCOMP 21     /* PR_GET_SECCOMP */
 
 /* In libpthread on an older glibc. */
 #pragma weak pthread_getcpuclockid

@@ -18,6 +18,10 @@
 
 #include "runtime/core/sys.h"
 
+/* Whether they may be made is asked once, at the end of this file: not where the program filters
+ * its system calls, but after no_new_privs alone, which sandboxes set before they exec. */
+#undef sys_call6
+
 #define PATH_BYTES 1024
 #define LINE_BYTES 256
 #define SCRIPTS_MAX 4
@@ -218,6 +222,8 @@ int weft_elf_needs_sanitizer(const struct weft_begun *program)
 {
 	int fd = program->fd, needs;
 
+	if (weft_rt_is_careful() && !weft_seccomp_is_only_announced())
+		return 0;
 	if (program->name)
 		fd = program->searches ? find_and_open(program->name) : open_file(program->name);
 	if (fd < 0)

@@ -308,6 +308,14 @@ static void seccomp_begins(const void *program)
 		weft_engine_await_handlers();
 }
 
+int weft_seccomp_is_only_announced(void)
+{
+	const struct weft_session_header *h = weft_rt.header;
+
+	return load_relaxed(&weft_rt.careful) && !load_relaxed(&filter_is_set) &&
+	       !(h && load_relaxed(&h->features) & WEFT_FEATURE_CAREFUL);
+}
+
 void weft_seccomp_before_prctl(long option, unsigned long a, unsigned long b)
 {
 	if (option == PR_SET_NO_NEW_PRIVS && a == 1)

@@ -75,6 +75,8 @@ int weft_elf_is_sanitizer(const char *path, size_t bytes);
 
 /* hook_seccomp.c, before a prctl: is it a filter of system calls, or the word that one comes? */
 void weft_seccomp_before_prctl(long option, unsigned long a, unsigned long b);
+/* Careful for no_new_privs alone: no filter was seen yet. */
+int weft_seccomp_is_only_announced(void);
 /* From here on our syscall() goes on to libc's in one jump. */
 void weft_syscall_open(void);
 
