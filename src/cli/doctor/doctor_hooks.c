@@ -183,6 +183,12 @@ static int preload(const char *library)
 	return !libraries || putenv(libraries) || (filters && putenv((char *)(uintptr_t)filters));
 }
 
+/* A recording that leaves no tables in the cache. */
+static int record_into(const char *file)
+{
+	return setenv("WEFT_RECORD", file, 1) || setenv("WEFT_CACHE", "/dev/null", 1);
+}
+
 /* @file: what it is to record itself into; NULL: it lists its hooks. */
 static void become_preloaded(const char *self, const char *library, const char *file, int output)
 {
@@ -194,8 +200,7 @@ static void become_preloaded(const char *self, const char *library, const char *
 	unsetenv("WEFT_SOCKET");
 	unsetenv("WEFT_RECORD");
 	unsetenv("WEFT_QUIET");
-	if ((file && setenv("WEFT_RECORD", file, 1)) || preload(library) ||
-	    dup2(output, STDOUT_FILENO) < 0)
+	if ((file && record_into(file)) || preload(library) || dup2(output, STDOUT_FILENO) < 0)
 		_exit(126);
 	dup2(output, STDERR_FILENO);
 	execv(self, file ? version : hooks);

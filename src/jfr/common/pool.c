@@ -186,7 +186,7 @@ int pool_retain(struct pool *p, const uint64_t *ids, size_t count)
 	int rc = -ENOMEM;
 
 	to.kept = malloc((count + 1) * sizeof(*to.kept));
-	if (to.kept)
+	if (to.kept && buf_reserve(&to.values, 1))
 		rc = pool_copy_kept(&to, p, ids, count);
 	if (rc) {
 		pool_free(&to);

@@ -147,7 +147,7 @@ static uint32_t own_slot_count(void)
 
 int weft_memfd_make(const char *name, unsigned int flags, uint64_t bytes)
 {
-	uint64_t limit[2];
+	uint64_t limit[2] = {0, 0};
 	long fd;
 
 	/* ftruncate past it would kill the program by SIGXFSZ; so might one that is not known */

@@ -74,7 +74,7 @@ static void put_samples(uint32_t batches)
 		assert_non_null(b);
 		memset(b->data, 0, b->bytes);
 		for (uint32_t k = 0; k < BATCH_RECORDS; k++) {
-			struct weft_sample_record *r = (struct weft_sample_record *)b->data + k;
+			struct weft_sample_record *r = (void *)(b->data + k * sizeof(*r));
 
 			r->record.bytes = sizeof(*r);
 			r->record.type = WEFT_RECORD_SAMPLE;
