@@ -144,7 +144,10 @@ is_told "a filter is set, and the program forks" \
 
 # Limits that are not root's: the whole of it by another user.
 if [ "$(id -u)" = 0 ]; then
-	as=(setpriv --reuid=64322 --regid=64322 --clear-groups env "HOME=$work")
+	home=$(mktemp -d "${TMPDIR:-/tmp}/weft-acceptance.XXXXXX") # where nobody else may write
+	trap 'rm -rf "$home"; clean_up' EXIT
+	chown 64322:64322 "$home"
+	as=(setpriv --reuid=64322 --regid=64322 --clear-groups env "HOME=$home")
 	chmod 777 "$work"
 	rm -f "$work/x.jfr" "$work/recorded" "$work/recorded.err"
 fi
