@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -154,6 +155,43 @@ int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out)
 					     proc_line_number(text, "voluntary_ctxt_switches", 10)};
 	out->switches = out->waits + proc_line_number(text, "nonvoluntary_ctxt_switches", 10);
 	out->inside_tid = pid_innermost(text, tid, &out->levels);
+	return 0;
+}
+
+static uint32_t filters_in(const char *text)
+{
+	uint64_t number = proc_line_number(text, "Seccomp_filters", 10);
+
+	return number ? (uint32_t)number : proc_line_number(text, "Seccomp", 10) != 0;
+}
+
+/* The lines stand behind that of the groups, which may be longer than all others together. */
+static int thread_filters_read_long(int proc_fd, int32_t tid, uint32_t *count)
+{
+	char path[48], *text;
+	size_t bytes;
+
+	snprintf(path, sizeof(path), "task/%d/status", (int)tid);
+	text = proc_read_all(proc_fd, path, &bytes);
+	if (!text)
+		return errno > 0 ? -errno : -EIO;
+	*count = filters_in(text);
+	free(text);
+	return 0;
+}
+
+int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count)
+{
+	char text[STATUS_BYTES];
+	int rc = (int)proc_read_task(proc_fd, tid, "status", text, sizeof(text));
+
+	if (rc < 0)
+		return rc;
+	if (!proc_line(text, "State"))
+		return -EPROTO;
+	if (rc == STATUS_BYTES - 1 && !proc_line(text, "Seccomp"))
+		return thread_filters_read_long(proc_fd, tid, count);
+	*count = filters_in(text);
 	return 0;
 }
 

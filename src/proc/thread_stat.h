@@ -55,6 +55,10 @@ struct thread_masks {
 #define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
+/* Seccomp filters of a thread; strict mode counts as one, and, where the kernel does not tell how
+ * many there are (before Linux 5.9), so do any. */
+int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count);
+
 /* 0; -ENOENT, too, where the kernel has no schedstat. */
 int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out);
 

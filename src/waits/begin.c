@@ -107,8 +107,10 @@ static int begin_is_wanted(const char *setting, const char *group)
 /* 0: the libc has locks in a library that is not loaded; without threads nothing waits. */
 static int can_try(void)
 {
-	return pthread_mutex_trylock && pthread_rwlock_tryrdlock && pthread_rwlock_trywrlock &&
-	       sem_trywait && pthread_testcancel;
+	const struct weft_waits_real *real = &weft_waits_real_table;
+
+	return real->pthread_mutex_trylock && real->pthread_rwlock_tryrdlock &&
+	       real->pthread_rwlock_trywrlock && real->sem_trywait && pthread_testcancel;
 }
 
 static void intern(uint32_t *ids, const char *const *texts, size_t count)

@@ -52,7 +52,7 @@ static int hook_condition_is_taken(sem_t *semaphore)
 	int saved = errno, failed;
 
 	pthread_testcancel();
-	failed = sem_trywait(semaphore);
+	failed = weft_waits_real_table.sem_trywait(semaphore);
 	errno = saved;
 	return !failed;
 }

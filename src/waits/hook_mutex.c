@@ -53,7 +53,7 @@ WEFT_API int pthread_mutex_lock(pthread_mutex_t *mutex)
 		return lock_unseen(mutex);
 	if (__builtin_expect(weft_waits_is_robust(mutex), 0))
 		return lock_robust(mutex);
-	result = pthread_mutex_trylock(mutex);
+	result = weft_waits_real_table.pthread_mutex_trylock(mutex);
 	if (__builtin_expect(result != EBUSY, 1))
 		return result;
 	return wait_for(mutex);
@@ -66,7 +66,8 @@ static int is_free_robust(const pthread_mutex_t *mutex)
 
 static int try_unless_robust(pthread_mutex_t *mutex)
 {
-	return weft_waits_is_robust(mutex) ? EBUSY : pthread_mutex_trylock(mutex);
+	return weft_waits_is_robust(mutex) ? EBUSY
+					   : weft_waits_real_table.pthread_mutex_trylock(mutex);
 }
 
 #define TIMED(name, may_try, ...)                                                                  \

@@ -54,7 +54,7 @@ WEFT_API int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
 
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return read_unseen(lock);
-	result = pthread_rwlock_tryrdlock(lock);
+	result = weft_waits_real_table.pthread_rwlock_tryrdlock(lock);
 	return __builtin_expect(result != EBUSY, 1) ? result : wait_to_read(lock);
 }
 
@@ -64,13 +64,14 @@ WEFT_API int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 
 	if (!weft_waits_is_on(WEFT_WAITS_LOCKS))
 		return write_unseen(lock);
-	result = pthread_rwlock_trywrlock(lock);
+	result = weft_waits_real_table.pthread_rwlock_trywrlock(lock);
 	return __builtin_expect(result != EBUSY, 1) ? result : wait_to_write(lock);
 }
 
 /* The four with a time limit differ in the functions that try and that wait. */
 #define TIMED(name, kind, try, clock, ...)                                                         \
-	WEFT_WAITS_TRY(name, ENOSYS, weft_waits_may_try(clock, until), try(lock), EBUSY,           \
+	WEFT_WAITS_TRY(name, ENOSYS, weft_waits_may_try(clock, until),                             \
+		       weft_waits_real_table.try(lock), EBUSY,                                     \
 		       WAIT(kind, outcome == ETIMEDOUT, weft_waits_real_table.name(__VA_ARGS__)),  \
 		       __VA_ARGS__)
 

@@ -4,10 +4,9 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 
 #include "base/atomic.h"
-#include "base/sys_call.h"
+#include "base/thread_pointer.h"
 
 #define DEPTH_MAX 8
 
@@ -15,13 +14,8 @@ struct weft_waits_real weft_waits_real_table;
 
 /* The thread that is doing a look-up, and how deeply nested. Another thread that comes meanwhile is
  * in no handler and no malloc of that look-up, and needs neither. */
-static int32_t finder;
-static int depth; /* the finder's */
-
-static int32_t own_tid(void)
-{
-	return (int32_t)sys_call0(SYS_gettid);
-}
+static uint64_t finder; /* its thread pointer; 0 = nobody */
+static int depth;       /* the finder's */
 
 static int are_of_one_file(const void *a, const void *b)
 {
@@ -58,8 +52,8 @@ static void *waits_real_look_up(const char *name, const char *also)
 
 int weft_waits_find(const char *name, const char *also, void **place)
 {
-	int32_t tid = own_tid(), before = 0;
-	int is_mine = cas_relaxed(&finder, &before, tid) || before == tid;
+	uint64_t self = (uint64_t)(uintptr_t)weft_thread_pointer(), before = 0;
+	int is_mine = cas_relaxed(&finder, &before, self) || before == self;
 	void *found;
 
 	if (is_mine && depth == DEPTH_MAX)

@@ -3,8 +3,12 @@
  * The next functions of these names, behind our wrappers: one list, from which the pointers and
  * their lookup come. They are looked up in the constructor, or one by one if a wrapper is called
  * before it. A look-up may allocate, and a program's malloc may take locks and read: meanwhile a
- * lock is taken by trying (the try functions are not wrapped, and bound when the library is
- * loaded); other functions are looked up by a nested look-up.
+ * lock is taken by trying, with the try functions that were bound when the library was loaded;
+ * other functions are looked up by a nested look-up.
+ *
+ * The try functions are not wrapped. But the bound ones may be an interposer's that stands before
+ * us and has called us (ThreadSanitizer's, as a part of the program): it would see two locks where
+ * there is one. So those behind us are looked up, too.
  */
 #ifndef WEFT_WAITS_REAL_H
 #define WEFT_WAITS_REAL_H
@@ -40,9 +44,12 @@ int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *unti
 /* X(name, where else to look, return type, parameters): locks first, as what all others need */
 /* clang-format off */
 #define WEFT_WAITS_REAL(X) \
+	X(pthread_mutex_trylock, NULL, int, (pthread_mutex_t *)) \
 	X(pthread_mutex_lock, NULL, int, (pthread_mutex_t *)) \
 	X(pthread_mutex_timedlock, NULL, int, (pthread_mutex_t *, const struct timespec *)) \
 	X(pthread_mutex_clocklock, NULL, int, (pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	X(pthread_rwlock_tryrdlock, NULL, int, (pthread_rwlock_t *)) \
+	X(pthread_rwlock_trywrlock, NULL, int, (pthread_rwlock_t *)) \
 	X(pthread_rwlock_rdlock, NULL, int, (pthread_rwlock_t *)) \
 	X(pthread_rwlock_timedrdlock, NULL, int, (pthread_rwlock_t *, const struct timespec *)) \
 	X(pthread_rwlock_clockrdlock, NULL, int, (pthread_rwlock_t *, clockid_t, const struct timespec *)) \
@@ -52,6 +59,7 @@ int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *unti
 	X(pthread_cond_wait, NULL, int, (pthread_cond_t *, pthread_mutex_t *)) \
 	X(pthread_cond_timedwait, NULL, int, (pthread_cond_t *, pthread_mutex_t *, const struct timespec *)) \
 	X(pthread_cond_clockwait, NULL, int, (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *)) \
+	X(sem_trywait, NULL, int, (sem_t *)) \
 	X(sem_wait, NULL, int, (sem_t *)) \
 	X(sem_timedwait, NULL, int, (sem_t *, const struct timespec *)) \
 	X(sem_clockwait, NULL, int, (sem_t *, clockid_t, const struct timespec *)) \
@@ -143,7 +151,6 @@ WEFT_WAITS_REAL(WEFT_WAITS_FINDER)
 #pragma weak pthread_mutex_trylock
 #pragma weak pthread_rwlock_tryrdlock
 #pragma weak pthread_rwlock_trywrlock
-#pragma weak sem_trywait
 #pragma weak pthread_testcancel
 
 #endif

@@ -10,7 +10,6 @@
  *   both
  *   locked     it has mapped as many control pages of perf events as its user may, but for two
  *   filter     perf_event_open fails with ERRNO: by a seccomp filter
- *   hidden     the same, by system calls that no library sees
  *
  * exhausted refuse ERRNO COMMAND...: runs it under such a filter.
  */
@@ -154,9 +153,8 @@ static int take_locked(void)
 	return 0;
 }
 
-/* perf_event_open fails with @error from now on. By libc's prctl, or (@is_hidden) behind its back.
- */
-static int refuse(int error, int is_hidden)
+/* perf_event_open fails with @error from now on. */
+static int refuse(int error)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -166,9 +164,6 @@ static int refuse(int error, int is_hidden)
 	};
 	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
 
-	if (is_hidden)
-		return syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
-		       syscall(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
@@ -182,7 +177,7 @@ static int refuses(int error)
 
 static int refuse_for(int error, char **command)
 {
-	if (refuse(error, 1) || !refuses(error))
+	if (refuse(error) || !refuses(error))
 		return 1;
 	execvp(command[0], command);
 	return 127;
@@ -198,8 +193,8 @@ static int take(const char *what, int error)
 		return take_locked();
 	if (!strcmp(what, "both"))
 		return take_files() || take_signals();
-	if (!strcmp(what, "filter") || !strcmp(what, "hidden"))
-		return refuse(error, what[0] == 'h') || !refuses(error);
+	if (!strcmp(what, "filter"))
+		return refuse(error) || !refuses(error);
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 # Without what the caller's environment would have weft do.
 as_plain() {
 	unset LD_PRELOAD WEFT_LIB WEFT_DIR WEFT_CACHE WEFT_HOOKS WEFT_RECORD WEFT_SOCKET WEFT_WAITS \
-		WEFT_QUIET
+		WEFT_FILTERS WEFT_QUIET
 }
 
 setup() {

@@ -409,6 +409,50 @@ wait_for_cpu_of() {
 	expect_in "$err" ASan
 }
 
+@test "AddressSanitizer's programs run where they are started by one that is recorded" {
+	[ -x "$WEFT_ASAN" ] || skip "no such program was built"
+	ln -s "$WEFT_ASAN" checked
+	printf '#!%s\n' "$WEFT_ASAN" >script
+	printf 'all: ; %s 10\n' "$WEFT_ASAN" >Makefile
+	chmod +x script
+	for command in "./checked 10; ./checked 10" "exec ./checked 10" "PATH=. checked 10" \
+		"env ./checked 10" "env PATH=.:\$PATH checked 10" "timeout 60 ./checked 10" "make" \
+		"bash -c './checked 10; true'" \
+		"$(setpriv --no-new-privs true 2>/dev/null && echo 'setpriv --no-new-privs ./checked 10')" \
+		"$(command -v python3 >/dev/null && echo python3 -c "'import os, subprocess
+os.system(\"./checked 10\") and exit(1)
+subprocess.check_call([\"./checked\", \"10\"])
+os.posix_spawnp(\"./checked\", [\"checked\", \"10\"], os.environ)
+exit(os.wait()[1] != 0)'")"; do
+		record -o a.jfr -- sh -ec "$command"
+		expect_status 0
+		expect_not grep -q 'ASan runtime' stderr
+	done
+	record -o a.jfr -- sh -c './script; true'
+	expect_not grep -q 'ASan runtime' stderr
+	record -o a.jfr -- sh -c './checked 1500; true'
+	expect_in "$err" 'ran unrecorded: checked'
+	expect_in "$err" '(needs libasan.so first)'
+}
+
+@test "AddressSanitizer's runtime stays the first library where it is preloaded" {
+	runtime=$(gcc -print-file-name=libasan.so 2>/dev/null) && [ -e "$runtime" ] || skip "not installed"
+	export LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0
+	record -o a.jfr -- sh -c 'echo "$LD_PRELOAD"'
+	unset LD_PRELOAD
+	expect_status 0
+	case $out in
+	"$runtime":*libweft.so) ;;
+	*) echo "$out" && false ;;
+	esac
+	[ -x "$WEFT_ASAN" ] || skip "no such program was built"
+	export LD_PRELOAD=$runtime
+	record -o a.jfr -- "$WEFT_ASAN" 10
+	unset LD_PRELOAD
+	expect_status 0
+	expect_not grep -q 'ran unrecorded' stderr
+}
+
 @test "the program's own preload is kept, and scripts are followed" {
 	printf '#!/bin/sh\nexec /usr/bin/env sh -c "echo \\$LD_PRELOAD"\n' >script
 	chmod +x script

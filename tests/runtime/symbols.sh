@@ -25,15 +25,16 @@ is "only weft_ names in libweft.a: $(tr '\n' ' ' <"$out/foreign")" "$(wc -l <"$o
 # A library that stands before libc's functions may lock or wait in them. So what runs in handlers and
 # in calls of weft/*.h asks libc for nothing but what moves and compares bytes, as compilers do by
 # themselves, and where errno and the thread lie. What else an object asks for is called when a
-# process or a session begins, in dlopen and dlclose, in a thread's first context call, or when a
-# coroutine is made in a process that filters its system calls.
+# process or a session begins, in dlopen and dlclose, in a thread's first context call, or, in a
+# process that filters its system calls, when a coroutine is made or a thread's number is asked for.
 bytes='memcpy memmove memset memcmp bcmp strlen strnlen strcmp strchr strrchr strcspn __errno_location pthread_self'
 seldom='core_slot:getauxval core_time_source:getauxval signals_altstack:getauxval
 core_copies:dlsym core_customlabels_meet:dlsym core_fork:dlsym stack_module_map:dlsym
 core_key:pthread_key_create core_key:pthread_setspecific
 core_modules:dl_iterate_phdr core_modules:getcwd otel_otel_foreign:dl_iterate_phdr
 context_publish:secure_getenv otel_otel_process:secure_getenv otel_otel_resource:secure_getenv
-core_coro_blocks:malloc core_coro_blocks:free core_real:dlsym core_real:dlerror core_real:dladdr
+core_coro_blocks:malloc core_coro_blocks:free core_filters:pthread_getcpuclockid
+core_filters:secure_getenv core_filters:strstr core_real:dlsym core_real:dlerror core_real:dladdr
 sample_join:secure_getenv'
 folder=$(dirname "$LIBWEFT")
 objects=$(find "$folder/libweft.so.p" "$folder/libweft-handler.a.p" -name '*.o' ! -name 'hooks_*' ! -name 'start_*')

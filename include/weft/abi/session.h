@@ -185,12 +185,12 @@ enum weft_publisher {
 enum weft_session_feature {
 	WEFT_FEATURE_CLOCKSOURCE_TSC = 1 << 0,
 	WEFT_FEATURE_RUNTIME_MADE = 1 << 1, /* created by the runtime, no collector yet */
+	/** [C] saw a seccomp filter, which may kill: the runtime asks nothing more. For good. */
+	WEFT_FEATURE_CAREFUL = 1 << 2,
 };
 
-/**
- * The header. Who stores: [M] the maker of the memfd before it is shared, then nobody;
- * [C] the collector; [R] the runtime (any thread, atomically).
- */
+/** The header. Who stores: [M] the maker of the memfd before it is shared, then nobody;
+ * [C] the collector; [R] the runtime (any thread, atomically). */
 struct weft_session_header {
 	uint64_t magic;             /* 0x000 [M] */
 	uint32_t version;           /* 0x008 [M] */
@@ -276,7 +276,7 @@ struct weft_session_header {
 	uint32_t labels_max;    /* 0x260 [R] labels per thread, reserved ones included */
 	uint32_t rsv_labels;    /* 0x264 */
 	uint64_t mapped_at;     /* 0x268 [R] where the session lies in the target */
-	int32_t clock_error;   /* 0x270 [R] -errno: why there are no hrtimers; 0 = no error known */
+	int32_t clock_error; /* 0x270 [C,R] -errno: why there are no hrtimers; 0 = no error known */
 	uint32_t clock_opened; /* 0x274 [R] hrtimers opened so far */
 	/* Threads that were without an hrtimer for a time: they switched too often (rested), or no
 	 * descriptor or no memory to be locked was left (lacked). */

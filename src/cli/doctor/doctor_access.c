@@ -171,7 +171,9 @@ static void probe_seccomp(struct finding *out)
 		    text[0] >= '0' && text[0] <= '2' ? modes[text[0] - '0'] : text,
 		    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
 	if (text[0] == '2')
-		finding_choose(out, "a filter may refuse calls: the other lines here say which");
+		finding_choose(out, "a filter may refuse calls: the other lines here say which; "
+				    "programs begun under more of them than this command run "
+				    "unrecorded, for those may kill (WEFT_FILTERS)");
 }
 
 const struct probe doctor_access[] = {

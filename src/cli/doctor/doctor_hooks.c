@@ -8,6 +8,7 @@
 #include "cli/doctor/doctor.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/locate.h"
+#include "collector/run/program.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -173,15 +174,13 @@ int doctor_list_hooks(void)
 
 /* ---- the parent */
 
-/* Libraries that the environment preloads stay, behind ours, as in a recording. */
+/* Before exec: the environment as a recording changes it. */
 static int preload(const char *library)
 {
-	const char *own = getenv("LD_PRELOAD");
-	char all[3 * PATH_MAX];
-	int bytes = snprintf(all, sizeof(all), "%s%s%s", library, own && *own ? ":" : "",
-			     own ? own : "");
+	char *libraries = program_preload(library);
+	const char *filters = program_filters();
 
-	return bytes < (int)sizeof(all) ? setenv("LD_PRELOAD", all, 1) : -1;
+	return !libraries || putenv(libraries) || (filters && putenv((char *)(uintptr_t)filters));
 }
 
 /* A recording that leaves no tables in the cache. */

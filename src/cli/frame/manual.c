@@ -42,6 +42,8 @@ const struct cli_example cli_environment[] = {
 	{"WEFT_OTEL_SCHEMA", "OpenTelemetry: what readers are told of the format, tlsdesc_v1_dev "
 			     "or tls_v1"},
 	{"WEFT_SOCKET", "Set by weft for the programs that it records: where their collector is"},
+	{"WEFT_FILTERS", "The number of seccomp filters that are known not to kill a program under "
+			 "them for what weft asks; set by weft where it has as many itself"},
 	{"NO_COLOR", "Set to anything but nothing: no colours"},
 	{NULL, NULL},
 };

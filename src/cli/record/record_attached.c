@@ -123,6 +123,9 @@ static void tell_waiting(const struct record *r, int *told)
 
 static int tell_end(const struct collector_progress *end)
 {
+	if (end->attach_error == -EPERM)
+		return cli_error("the program filters its system calls (seccomp, no_new_privs): a "
+				 "filter may kill for what weft would ask of the kernel there");
 	if (end->attach_error)
 		return cli_error("the program could not begin to sample: %s",
 				 strerror(-end->attach_error));

@@ -269,7 +269,7 @@ static void tell_refused(const struct collector_result *result)
 }
 
 /* Timers are counted as pending signals, of all processes of the user together; and none is made
- * any more once a program filters its system calls (src/runtime/hooks/hook_prctl.c). */
+ * any more once a program filters its system calls (src/runtime/hooks/hook_seccomp.c). */
 static void tell_untimed(const struct collector_result *result)
 {
 	uint64_t count = result->total.counter[WEFT_COUNTER_THREADS_NO_TIMER];
@@ -280,7 +280,7 @@ static void tell_untimed(const struct collector_result *result)
 	if (result->total.counter[WEFT_COUNTER_CAREFUL])
 		cli_warning("%llu %s no CPU timer, thus no samples: begun after their program had "
 			    "set no_new_privs or a seccomp filter, which may kill for what it does "
-			    "not know",
+			    "not know, or stopped because that lets no signal handler run",
 			    (unsigned long long)count,
 			    record_tell_plural(count, "thread had", "threads had"));
 	else if (!getrlimit(RLIMIT_SIGPENDING, &limit))

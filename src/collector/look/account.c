@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "collector/look/priming.h"
+#include "collector/process/filters.h"
 #include "proc/thread_stat.h"
 
 #include <stdlib.h>
@@ -134,6 +135,8 @@ static const char *account_why(const struct account *a, const struct watched_thr
 
 	if (thread_masks_read(a->process->proc_fd, t->tid, &masks))
 		return NULL;
+	if (filters_are_feared(a->process))
+		return priming_why_feared;
 	if (priming_why_deaf(a->process, &masks))
 		return priming_why_deaf(a->process, &masks);
 	if (!slot)

@@ -3,6 +3,7 @@
 #include "collector/look/priming.h"
 
 #include "collector/look/outside.h"
+#include "collector/process/filters.h"
 #include "collector/process/order.h"
 #include "proc/thread_stat.h"
 
@@ -30,6 +31,7 @@
 #define STEADY_NS 2000000
 #define STEADY_SHORT_NS 100000 /* for all but the first few threads of a look */
 #define STEADY_TRIES 4
+#define FILTERED_AT_ONCE 8 /* threads whose filters are counted in a look */
 
 int priming_may_send(int wanted, uint32_t signo)
 {
@@ -137,7 +139,8 @@ static void priming_prime(struct priming *p, struct watched_thread *t,
 {
 	uint32_t signo = signal_in_use(p);
 
-	if (t->effort.sent >= SENT_MAX || !priming_may_send(p->wanted, signo))
+	if (t->effort.sent >= SENT_MAX || !priming_may_send(p->wanted, signo) ||
+	    filters_are_feared(p->process))
 		return;
 	if (t->effort.sent && (masks->blocked & SIGNAL_BIT(signo)))
 		return; /* it has received a signal, and is probably in the handler now */
@@ -190,7 +193,7 @@ static void adopt_stranded(struct priming *p, struct threads *threads, uint64_t 
 {
 	uint32_t signo = signal_in_use(p);
 
-	if (!p->stranded || !priming_may_send(p->wanted, signo) ||
+	if (!p->stranded || !priming_may_send(p->wanted, signo) || filters_are_feared(p->process) ||
 	    (p->adopted_ns && now_ns - p->adopted_ns < ADOPT_PAUSE_NS) ||
 	    is_read_by_signalfd(p, signo, now_ns) || !order_adoption(p, threads, signo))
 		return;
@@ -200,6 +203,8 @@ static void adopt_stranded(struct priming *p, struct threads *threads, uint64_t 
 }
 
 /* ---- threads that cannot be sampled */
+
+const char priming_why_feared[] = "its program filters its system calls (seccomp, no_new_privs)";
 
 static const char *why_unreached(const struct priming *p, const struct watched_thread *t,
 				 const struct thread_masks *masks)
@@ -261,7 +266,8 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 			      : "opened SIGWINCH by a system call of its own";
 	if (!why)
 		why = why_unreached(p, t, masks);
-
+	if (filters_are_feared(p->process))
+		why = priming_why_feared;
 	if (!why || t->unsampled || !has_used_much(p, t))
 		return;
 	if (thread_stat_read(p->process->proc_fd, t->tid, &stat) || stat.start != t->start)
@@ -377,11 +383,31 @@ static void priming_look_at(struct priming *p, struct watched_thread *t, uint64_
 	}
 }
 
+/* At the main thread, which a filter for all threads is seen at, and at some others in turn: a
+ * thread may have one of its own. */
+static void look_at_filters(struct priming *p, struct threads *threads)
+{
+	const struct watched_thread *t;
+
+	if (filters_are_feared(p->process) || filters_look(p->process, (int32_t)p->process->pid))
+		return;
+	for (int i = 0; i < FILTERED_AT_ONCE; i++) {
+		t = threads_next(threads, &p->filter_cursor);
+		if (!t) {
+			p->filter_cursor = 0;
+			return;
+		}
+		if (filters_look(p->process, t->tid))
+			return;
+	}
+}
+
 void priming_look(struct priming *p, struct threads *threads, uint64_t now_ns)
 {
 	struct watched_thread *t;
 	size_t cursor = 0;
 
+	look_at_filters(p, threads);
 	if (!threads_are_sampled(p->process))
 		return;
 	p->waited = 0;

@@ -11,6 +11,8 @@
  *     more, whether samples of its hrtimer come or not: it then starts the timer again
  *   - one that uses CPU time and cannot be signalled is adopted: another thread, that takes the
  *     signal without harm, makes a timer for it (WEFT_ORDER_ADOPT)
+ *   - a process that has got a system call filter (filters.h) is found out, and left alone from
+ *     then on
  *   - a thread that uses CPU time and gives no samples all the same, because it blocks SIGPROF, the
  *     handler was replaced behind our back, or nobody could make a timer for it, is marked
  *     (watched_thread.unsampled)
@@ -39,10 +41,14 @@ struct priming {
 	uint64_t signalfd_ns;            /* when that was looked at; 0 = never */
 	struct watched_thread *stranded; /* in this look: it needs another's help */
 	uint64_t adopted_ns;             /* when such an order was given last; 0 = never */
+	size_t filter_cursor;            /* the thread whose filters are counted next */
 };
 
 /* After threads_look() and threads_find_slots(). */
 void priming_look(struct priming *p, struct threads *t, uint64_t now_ns);
+
+/* What is said of a thread without samples in a process that filters its system calls. */
+extern const char priming_why_feared[];
 
 /* Why ticks do not reach a thread with these masks; NULL: they do. */
 struct thread_masks;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/platform.h"
+#include "collector/process/filters.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -92,6 +93,9 @@ int order_queue(const struct process *p, int32_t tid, uint32_t signo, enum weft_
 	uint64_t cookie = load_relaxed(&h->cookie);
 	int rc = -ECANCELED;
 
+	if (filters_look(p, tid))
+		return -EPERM;
+
 	__atomic_fetch_add(&h->prime_sending, 1, __ATOMIC_SEQ_CST);
 	if (load_seq_cst(&h->prime_signal_used) == signo)
 		rc = platform_thread_signal(p->pid, tid, (int)signo,
@@ -116,7 +120,7 @@ static int try_thread(const struct process *p, int32_t tid, uint32_t signo, enum
 		if (!order_runs_on(p, tid, signo, &before, steady_ns))
 			return NOT_THIS_ONE;
 	}
-	rc = order_queue(p, tid, signo, order);
+	rc = filters_look_all(p) ? -EPERM : order_queue(p, tid, signo, order);
 	return rc == 0 ? 1 : rc == -ESRCH || rc == -ECANCELED ? 0 : rc;
 }
 

@@ -10,8 +10,10 @@
  *     be in a call from which it was just woken. So it must have used a CPU for some time without
  *     a wait (thread_ran_on()).
  *
- * Threads whose mask or sigwait() would swallow the signal are passed over. The session may name
- * any signal: none is sent but SIGURG and real-time ones, and only where a handler is installed.
+ * None goes to a process that has a system call filter which it had not before (filters.h): what
+ * its handler would do might kill it. Threads whose mask or sigwait() would swallow the signal are
+ * passed over. The session may name any signal: none is sent but SIGURG and real-time ones, and
+ * only where a handler is installed.
  */
 #ifndef WEFT_COLLECTOR_ORDER_H
 #define WEFT_COLLECTOR_ORDER_H

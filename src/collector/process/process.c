@@ -3,6 +3,7 @@
 #include "collector/process/process.h"
 
 #include "collector/process/libraries.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,6 +86,7 @@ int process_meet(struct process *p, pid_t pid)
 	if (p->proc_fd < 0)
 		return -errno;
 	take_stat(p);
+	thread_filters_read(p->proc_fd, (int32_t)pid, &p->filters);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	p->command_line = process_command_line(p->proc_fd);
 	process_read_command(p);

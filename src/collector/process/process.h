@@ -11,6 +11,7 @@
  *   process.c      who a process is
  *   carrier.c      does it carry the runtime?
  *   system_read.c  the machine's files in /proc
+ *   filters.c      system call filters, from outside
  *   order.c        the priming signal, from outside
  *   queue.c        batches from thread to thread
  *   wall_word.h    what is said of waiting threads
@@ -78,6 +79,7 @@ struct process {
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */
 	uint64_t stack_start;   /* random: tells one program from the next under the same pid */
+	uint32_t filters;       /* seccomp filters that it had as it was met */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */

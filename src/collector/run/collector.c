@@ -233,7 +233,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
 	c->watch = (struct watch)WATCH_CLOSED;
 	c->tables.fd = c->cache.fd = -1;
 	pthread_mutex_init(&c->warnings.lock, NULL);
-	c->hrtimer = options->clock == WEFT_CLOCK_AUTO ? hrtimer_prepare() : -1;
+	c->hrtimer = options->clock == WEFT_CLOCK_AUTO && !hrtimer_kills() ? hrtimer_prepare() : -1;
 	c->settings_asked = options->settings_asked ? strdup(options->settings_asked) : NULL;
 	rc = collector_open_parts(c, options, what);
 	if (rc == 0) {

@@ -6,6 +6,9 @@
 #ifndef WEFT_COLLECTOR_HRTIMER_H
 #define WEFT_COLLECTOR_HRTIMER_H
 
+/* Would the system call filter that we run under ourselves kill for it? A child tries. */
+int hrtimer_kills(void);
+
 /* 0, or the errno with which perf_event_open refuses the calling thread one. */
 int hrtimer_refused(void);
 

@@ -4,10 +4,12 @@
 
 #include "collector/process/carrier.h"
 #include "elf/image/elf_open.h"
+#include "proc/thread_stat.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +113,28 @@ static enum program_verdict look_at_rights(int fd)
 
 static int is_asan(const char *name)
 {
-	return strncmp(name, "libasan.so", 10) == 0;
+	return strncmp(name, "libasan.so", 10) == 0 || strncmp(name, "libclang_rt.asan", 16) == 0;
+}
+
+/* The bytes up to the end of AddressSanitizer's runtime where the user preloads it as the first
+ * library, which it must stay. */
+static size_t sanitizer_bytes(const char *preload)
+{
+	size_t begin = strspn(preload, ": "), bytes = begin + strcspn(preload + begin, ": ");
+	const char *name = preload + begin;
+
+	for (size_t i = begin; i < bytes; i++)
+		if (preload[i] == '/')
+			name = preload + i + 1;
+	return is_asan(name) ? bytes : 0;
+}
+
+/* Is it there before us already? So it is for the programs that are started with what we were. */
+static int sanitizer_is_preloaded(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && sanitizer_bytes(preload);
 }
 
 static int has_interpreter(Elf *elf)
@@ -141,7 +164,8 @@ static enum program_verdict look_at_elf(Elf *elf)
 		return PROGRAM_MACHINE;
 	if (!has_interpreter(elf))
 		return PROGRAM_STATIC;
-	return carrier_elf_needs(elf, is_asan) ? PROGRAM_ASAN : PROGRAM_FINE;
+	return carrier_elf_needs(elf, is_asan) && !sanitizer_is_preloaded() ? PROGRAM_ASAN
+									    : PROGRAM_FINE;
 }
 
 static enum program_verdict look_at_file(int fd)
@@ -193,7 +217,8 @@ const char *program_reason(enum program_verdict verdict)
 		[PROGRAM_MACHINE] = "a program for another machine",
 		[PROGRAM_ASAN] =
 			("needs libasan.so, ASan's runtime, which must be loaded first; link "
-			 "it with -static-libasan to record it"),
+			 "it with -static-libasan (clang: -static-libsan) to record it, or "
+			 "preload that runtime (LD_PRELOAD)"),
 		[PROGRAM_NOT_ELF] = "neither an ELF program nor a script with a #! line",
 		[PROGRAM_UNREADABLE] = "cannot be read",
 	};
@@ -201,30 +226,65 @@ const char *program_reason(enum program_verdict verdict)
 	return reason[verdict];
 }
 
-/* The environment with our two variables in it, whose strings the caller frees. */
+char *program_preload(const char *libraries)
+{
+	const char *own = getenv("LD_PRELOAD");
+	size_t first;
+	char *entry;
+
+	own = own ? own : "";
+	first = sanitizer_bytes(own);
+	if (asprintf(&entry, "LD_PRELOAD=%.*s%s%s%s%s", (int)first, own, first ? ":" : "",
+		     libraries, own[first] && !first ? ":" : "", own + first) < 0)
+		return NULL;
+	return entry;
+}
+
+const char *program_filters(void)
+{
+	static char text[32];
+	const char *said = getenv("WEFT_FILTERS");
+	int proc_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint32_t count = 0;
+
+	if (proc_fd >= 0)
+		thread_filters_read(proc_fd, (int32_t)getpid(), &count);
+	if (proc_fd >= 0)
+		close(proc_fd);
+	if (!count || (said && strtoul(said, NULL, 10) >= count))
+		return NULL;
+	snprintf(text, sizeof(text), "WEFT_FILTERS=%" PRIu32, count);
+	return text;
+}
+
+static int is_ours(const char *entry, const char *filters)
+{
+	return !strncmp(entry, "LD_PRELOAD=", 11) || !strncmp(entry, "WEFT_SOCKET=", 12) ||
+	       (filters && !strncmp(entry, "WEFT_FILTERS=", 13));
+}
+
+/* The environment with our variables in it; the caller frees @preload and @rendezvous. */
 static char **environment(const char *libraries, const char *socket, char **preload,
 			  char **rendezvous)
 {
-	const char *own = getenv("LD_PRELOAD");
+	const char *filters = program_filters();
 	size_t count = 0, n = 0;
 	char **out;
 
 	while (environ[count])
 		count++;
-	out = calloc(count + 3, sizeof(*out));
-	own = own ? own : "";
-	if (asprintf(preload, "LD_PRELOAD=%s%s%s", libraries, *own ? ":" : "", own) < 0)
-		*preload = NULL;
+	out = calloc(count + 4, sizeof(*out));
+	*preload = program_preload(libraries);
 	if (asprintf(rendezvous, "WEFT_SOCKET=%s", socket) < 0)
 		*rendezvous = NULL;
 	if (!out || !*preload || !*rendezvous)
 		return out;
 	for (size_t i = 0; i < count; i++)
-		if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0 &&
-		    strncmp(environ[i], "WEFT_SOCKET=", 12) != 0)
+		if (!is_ours(environ[i], filters))
 			out[n++] = environ[i];
 	out[n++] = *preload;
-	out[n] = *rendezvous;
+	out[n++] = *rendezvous;
+	out[n] = (char *)(uintptr_t)filters;
 	return out;
 }
 

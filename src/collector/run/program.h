@@ -37,6 +37,20 @@ int program_look(const char *path, enum program_verdict *verdict, char *subject)
 /* Why it cannot be recorded, as a clause; "" for PROGRAM_FINE. */
 const char *program_reason(enum program_verdict verdict);
 
+/*
+ * program_preload() - the variable LD_PRELOAD as a recorded program gets it, "LD_PRELOAD=...":
+ * @libraries (one, or several with colons between them) in front of what it has, but behind
+ * AddressSanitizer's runtime. Freed by the caller; NULL: no memory.
+ */
+char *program_preload(const char *libraries);
+
+/*
+ * program_filters() - "WEFT_FILTERS=N": the system call filters that we run under ourselves, and so
+ * know not to kill, are a program's that we start, too. NULL: there are none, or the user knows of
+ * more. Lives until the next call.
+ */
+const char *program_filters(void);
+
 /* What weft changes for itself, and a program gets back as it was. */
 struct program_life {
 	sigset_t mask;
@@ -60,8 +74,8 @@ int program_spawn(program_exec *exec, const char *path, char **argv, char **envp
 		  const struct program_life *life, pid_t *pid);
 
 /*
- * program_start() - the same of a program that is recorded: LD_PRELOAD has @libraries (one, or
- * several with colons between them) in front of what it has, and WEFT_SOCKET is @socket.
+ * program_start() - the same of a program that is recorded, with program_preload(@libraries),
+ * program_filters(), and WEFT_SOCKET as @socket.
  */
 int program_start(const char *path, char **argv, const char *libraries, const char *socket,
 		  const struct program_life *life, pid_t *pid);

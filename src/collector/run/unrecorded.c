@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "collector/process/carrier.h"
+#include "collector/process/filters.h"
 #include "collector/run/program.h"
 #include "proc/thread_stat.h"
 
@@ -116,9 +117,11 @@ static int look_inside(pid_t pid, const char **why)
 	 */
 	if ((rc == 0 && carrier_state(&c) == CARRIER_IDLE) ||
 	    (rc == -ENOENT && !c.address && c.fd < 0 && has_used(pid, LATE_NS)))
-		*why = "could not reach the recording";
+		*why = filters_are_strange(pid) ? "filters its system calls"
+						: "could not reach the recording";
 	else if (rc == 0 && carrier_state(&c) == CARRIER_FORKED && has_used(pid, LATE_NS))
-		*why = "forked, and did not join it";
+		*why = filters_are_strange(pid) ? "filters its system calls"
+						: "forked, and did not join it";
 	return *why || (rc == 0 && carrier_state(&c) != CARRIER_FORKED);
 }
 

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/recording.h"
+#include "collector/run/hrtimer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ int watch_open(struct watch *w, struct queue *queue, struct worker *worker, stru
 		.prime_signal = collector_prime_signal(o),
 		.tick_signal = o->tick_signal,
 		.clock = o->clock,
+		.clock_error = o->clock == WEFT_CLOCK_AUTO && hrtimer_kills() ? -EACCES : 0,
 		.events = {.text = &w->text,
 			   .clock = &w->clock,
 			   .engines = o->engines,

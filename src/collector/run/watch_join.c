@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/recording.h"
+#include "collector/process/filters.h"
 #include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
@@ -203,7 +204,8 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 	struct session *s;
 	int rc;
 
-	if (!end_older(w, pid) || !is_welcome(w, pid)) {
+	/* A strange filter: of a child that was forked before anybody had seen its parent's. */
+	if (!end_older(w, pid) || !is_welcome(w, pid) || filters_are_strange(pid)) {
 		rendezvous_answer(fd, -ECANCELED, NULL);
 		return;
 	}

@@ -4,6 +4,7 @@
 
 #include "base/session_layout.h"
 #include "collector/process/carrier.h"
+#include "collector/process/filters.h"
 #include "collector/process/order.h"
 #include "proc/process_file.h"
 
@@ -102,6 +103,21 @@ static enum attach_verdict take_session(struct attach_target *t, const struct ca
 	return t->error == -EWOULDBLOCK ? ATTACH_RECORDED : ATTACH_FAILED;
 }
 
+/* Its runtime says so, or it has filters that it had not when it began. */
+static int is_filtered(const struct attach_target *t)
+{
+	return (t->layout.features & WEFT_FEATURE_CAREFUL) ||
+	       t->layout.counters[WEFT_COUNTER_CAREFUL] || filters_are_strange(t->pid);
+}
+
+/* In another namespace filters count against another first process. */
+static enum attach_verdict judge_empty(pid_t pid, const struct carrier *c)
+{
+	if (c->has_library && carrier_is_near(pid) != 0 && filters_are_strange(pid))
+		return ATTACH_UNBEGUN;
+	return process_is_32_bit(pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
+}
+
 static enum attach_verdict session_attach_find(struct attach_target *t, int needs_orders)
 {
 	enum attach_verdict verdict;
@@ -123,7 +139,7 @@ static enum attach_verdict session_attach_find(struct attach_target *t, int need
 		return ATTACH_FAILED;
 	}
 	if (rc)
-		return process_is_32_bit(t->pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
+		return judge_empty(t->pid, &c);
 	if (carrier_is_near(t->pid) == 0)
 		return ATTACH_NAMESPACE;
 	if (carrier_state(&c) == CARRIER_FORKED) {
@@ -134,6 +150,8 @@ static enum attach_verdict session_attach_find(struct attach_target *t, int need
 	if (verdict == ATTACH_FINE && needs_orders &&
 	    !order_signal_is_allowed(t->layout.prime_signal_used))
 		return ATTACH_CONTEXT_ONLY;
+	if (verdict == ATTACH_FINE && needs_orders && is_filtered(t))
+		return ATTACH_FILTERED;
 	return verdict;
 }
 
@@ -194,6 +212,15 @@ void attach_explain(const struct attach_target *t, enum attach_verdict verdict, 
 		[ATTACH_CONTEXT_ONLY] = "has the context part of weft alone (libweft.a), or no "
 					"signal to take orders by: no CPU samples can be taken "
 					"there; link libweft.so, or preload it",
+		[ATTACH_FILTERED] =
+			"filters its system calls (seccomp, no_new_privs), and a filter "
+			"may kill for what weft would ask of the kernel there; "
+			"-e wall alone needs nothing of it",
+		[ATTACH_UNBEGUN] =
+			"filters its system calls (seccomp), and was begun so: weft "
+			"began nothing there, for a filter may kill for what it would "
+			"ask of the kernel; where its filters only refuse, start it with "
+			"their number in WEFT_FILTERS",
 	};
 
 	if (verdict == ATTACH_FAILED)

@@ -33,6 +33,8 @@ enum attach_verdict {
 	ATTACH_NAMESPACE,    /* lives in another PID namespace */
 	ATTACH_MALFORMED,    /* its session is none, or of another version */
 	ATTACH_CONTEXT_ONLY, /* libweft.a, or nobody takes orders: nothing can be armed there */
+	ATTACH_FILTERED,     /* filters its system calls: its runtime asks for nothing */
+	ATTACH_UNBEGUN,      /* did so from its begin, and has no session */
 	ATTACH_FAILED,       /* error says why */
 };
 

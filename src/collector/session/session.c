@@ -148,6 +148,8 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	store_relaxed(&h->prime_signal, settings->prime_signal);
 	store_relaxed(&h->tick_signal, settings->tick_signal);
 	store_relaxed(&h->clock, settings->clock);
+	if (settings->clock_error)
+		store_relaxed(&h->clock_error, settings->clock_error);
 	store_relaxed(&h->stack_mode, settings->stack_mode);
 }
 

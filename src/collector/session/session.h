@@ -40,6 +40,7 @@ struct session_settings {
 	uint32_t prime_signal; /* 0 = none is to be used */
 	uint32_t tick_signal;  /* SIGWINCH, else (0) SIGPROF */
 	uint32_t clock;        /* enum weft_clock_choice */
+	int32_t clock_error;   /* known before: why there are no hrtimers; 0 = none is known */
 	struct event_options events;
 	const char *socket; /* where the collector listens; NULL = not told */
 	int tell_children;  /* of that, those without it in their environment */

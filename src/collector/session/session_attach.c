@@ -16,6 +16,7 @@
 #include "collector/session/session_private.h"
 
 #include "base/clock.h"
+#include "collector/process/filters.h"
 #include "collector/process/order.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ static int session_attach_take_over(struct session *s, const struct session_sett
 	uint32_t high = process_slots_high(s->process);
 	int rc;
 
+	filters_meet(s->process);
 	lock_out(s);
 	for (uint32_t i = 0; i < high; i++)
 		take_slot(s, i);
@@ -199,7 +201,7 @@ int session_attach_state(const struct session *s)
 	/* Pairs with the release store of the thread that carried the order out
 	 * (src/runtime/sample/attach.c). */
 	if (load_acquire(&h->attach_taken) != s->attach_number)
-		return -EAGAIN;
+		return filters_are_feared(s->process) ? -EPERM : -EAGAIN;
 	error = load_relaxed(&h->attach_error);
 	return error > 0 || error < -4095 || error == -EAGAIN ? -EPROTO : error;
 }

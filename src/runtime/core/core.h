@@ -15,6 +15,7 @@
  *   session.c            make or map a session, and its settings of events
  *   slot.c               claim, prime, release a slot
  *   key.c                the end of a thread
+ *   filters.c            system call filters that exec handed down
  *   fork.c               before, after, and the child
  *   copies.c             two copies act as one
  *   handling.h           handlers that run

@@ -73,12 +73,12 @@ static uint64_t size_of_block(void)
 	return bytes;
 }
 
-/* New memory; 0: none. From malloc if the program filters its system calls. */
-static uint64_t memory(uint64_t bytes)
+/* New memory; 0: none. */
+static uint64_t memory(uint64_t bytes, int is_mapped)
 {
 	long at;
 
-	if (weft_rt_is_careful())
+	if (!is_mapped)
 		return (uint64_t)(uintptr_t)malloc(bytes);
 	at = sys_map_memory(bytes);
 	if (sys_is_error(at))
@@ -90,18 +90,19 @@ static uint64_t memory(uint64_t bytes)
 /* Maps area @n, in which blocks are aligned to their size. Threads may race: one mapping stays. */
 static int map_area(uint32_t n, uint64_t bytes)
 {
+	int is_mapped = !weft_rt_is_careful(); /* else the program filters its system calls */
 	uint64_t none = 0, at;
 
 	if (n == AREAS)
 		return -1;
 	if (!load_acquire(&areas[n].from)) {
-		at = memory(bytes_of_area(n) + bytes);
+		at = memory(bytes_of_area(n) + bytes, is_mapped);
 		if (!at)
 			return -1;
 		if (!__atomic_compare_exchange_n(&areas[n].from, &none,
 						 (at + bytes - 1) & ~(bytes - 1), 0,
 						 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) &&
-		    !weft_rt_is_careful()) { /* (malloc's is leaked) */
+		    is_mapped) { /* (malloc's is leaked) */
 			weft_area_gone((const void *)(uintptr_t)at);
 			sys_call2(SYS_munmap, (long)at, (long)(bytes_of_area(n) + bytes));
 		}

@@ -36,6 +36,7 @@ typedef void (*weft_signal_fn)(int); /* libcs name it differently */
 	X(pthread_sigmask, int, (int, const sigset_t *, sigset_t *)) \
 	X(sigprocmask, int, (int, const sigset_t *, sigset_t *)) \
 	X(prctl, int, (int, ...)) \
+	X(syscall, long, (long, ...)) \
 	X(pthread_setname_np, int, (pthread_t, const char *)) \
 	X(mlockall, int, (int)) \
 	X(munmap, int, (void *, size_t)) \

@@ -58,7 +58,7 @@ struct weft_rt {
 	int32_t pid;
 	uint32_t cookie;
 	int has_collector;
-	uint32_t careful; /* 1: the program filters its system calls (hook_prctl.c) */
+	uint32_t careful; /* 1: the program filters its system calls (hook_seccomp.c, filters.c) */
 	int own_fd;       /* a runtime-made session's memfd; -1 = none */
 	uint64_t own_fd_inode;
 	/* Arms the timer and the clock of a thread that has just claimed its slot. Signals are
@@ -139,10 +139,14 @@ static inline void weft_rt_mark(uint32_t index)
 		__atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
 }
 
-/* The program filters its system calls: one that it does not expect could kill it. */
+/* The program filters its system calls: one that it does not expect could kill it. A hook has seen
+ * that, or the collector, from outside. */
 static inline int weft_rt_is_careful(void)
 {
-	return load_relaxed(&weft_rt.careful) != 0;
+	const struct weft_session_header *h = load_relaxed(&weft_rt.header);
+
+	return load_relaxed(&weft_rt.careful) ||
+	       (h && load_relaxed(&h->features) & WEFT_FEATURE_CAREFUL);
 }
 
 /* Counts in the header what happens without a slot; any thread may call it. */
@@ -184,6 +188,7 @@ static inline int weft_rt_has_session(void)
 }
 
 /* time_source.c */
+enum { WEFT_TIME_BY_VDSO = 1, WEFT_TIME_BY_CALL = 2 }; /* header.time_source */
 void weft_time_open(void); /* finds the vDSO's clock; not in a handler */
 /* The session begins, or a collector has attached: times are told by that one's clock. */
 void weft_time_follow(struct weft_session_header *h);
@@ -264,6 +269,10 @@ static inline void weft_fork_check(void)
 	if (UNLIKELY(!weft_guard_holds()))
 		weft_fork_noticed();
 }
+
+/* filters.c */
+int weft_filters_are_strange(void); /* in the constructor: may a filter kill us? */
+int32_t weft_thread_number(void);   /* the calling thread's, without a system call; 0: not known */
 
 /* hook_groups.c */
 extern uint32_t weft_hooks_on; /* enum weft_hook */

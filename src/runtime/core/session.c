@@ -288,14 +288,27 @@ int weft_session_open_block(uint32_t block)
 	return 0;
 }
 
+/* Each system call asks the header whether it may be made, and another thread may be about to make
+ * one: zeros stay in its place. */
+static void unmap_but_header(uint8_t *base)
+{
+	long at = sys_call6(SYS_mmap, SYS_ARG(base), WEFT_SESSION_HEADER_BYTES, PROT_READ,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	uint64_t kept = sys_is_error(at) ? 0 : WEFT_SESSION_HEADER_BYTES;
+
+	sys_call2(SYS_munmap, base + kept, weft_rt.total_bytes - kept);
+}
+
 void weft_session_forget(void)
 {
+	uint8_t *base = weft_rt.base;
+
 	weft_event_rows_forget();
-	if (weft_rt.base) {
-		weft_area_gone(weft_rt.base);
-		sys_call2(SYS_munmap, weft_rt.base, weft_rt.total_bytes);
-	}
 	weft_rt.base = NULL;
-	weft_rt.header = NULL;
+	store_release(&weft_rt.header, NULL);
+	if (base) {
+		weft_area_gone(base);
+		unmap_but_header(base);
+	}
 	close_own_file();
 }

@@ -4,7 +4,7 @@
  * states). Claiming is async-signal-safe and lock-free: of all threads that race for a slot, one
  * compare-and-swap wins; the generation in the same word makes one with a stale view fail.
  * Asynchronous signals are blocked meanwhile: a handler of the program that leaves by longjmp would
- * leak a slot in OPENING.
+ * leak a slot in OPENING. (A program that filters its system calls has to take that risk.)
  *
  * Writers: claimers and owners here, the collector (HELD, DEAD -> DRAINING -> FREE, and LIVE ->
  * DEAD for a thread that is gone). If a process dies between any two stores, the collector finds a
@@ -206,15 +206,24 @@ static void make_new(struct weft_slot *slot, const struct opening *o)
 	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&not_noted);
 }
 
+/* A thread that libc has begun does not ask: a filter that nobody has seen may kill for it. */
+static int32_t tid_at_birth(const struct weft_birth *birth)
+{
+	int32_t tid = birth->how == WEFT_COUNTER_PRIMED_HOOK ? weft_thread_number() : 0;
+
+	return tid ? tid : sys_gettid();
+}
+
 static void slot_prime(struct weft_slot *slot, const struct weft_birth *birth)
 {
-	slot->thread.tid = sys_gettid();
+	slot->thread.tid = tid_at_birth(birth);
 	slot->thread.flags = slot->thread.tid == weft_rt.pid ? WEFT_SLOT_MAIN : 0;
 	slot->thread.stack_low = birth->stack_low;
 	slot->thread.stack_high = birth->stack_high;
 	slot->thread.primed_by = birth->how;
 	slot->pthread_self = (uint64_t)(uintptr_t)pthread_self();
-	if (!weft_rt_is_careful())
+	/* (a collector that attaches later reads the names of threads that live) */
+	if (weft_rt.has_collector || birth->how != WEFT_COUNTER_PRIMED_HOOK)
 		sys_call5(SYS_prctl, PR_GET_NAME, slot->name, 0, 0, 0);
 	weft_slot_count(slot, birth->how, 1);
 }
@@ -303,7 +312,8 @@ struct weft_slot *weft_slot_claim(const struct weft_birth *birth)
 	struct weft_slot *slot;
 	uint64_t before;
 
-	if (weft_key_has_ended())
+	/* Nobody outside could find a thread without a number. */
+	if (weft_key_has_ended() || (weft_rt_is_careful() && !weft_thread_number()))
 		return NULL;
 	before = sys_signals_block(SYS_SIGNALS_ASYNC);
 	slot = slot_claim(birth);

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The runtime's system calls (base/sys_call.h), and structures that libcs name differently.
+ *
+ * A process that filters its system calls (weft_rt_is_careful()) may be killed for one that it does
+ * not know: there each call of this file is -EPERM and never reaches the kernel, so that none needs
+ * a check of its own where that answer does no harm. What the program itself has asked for goes by
+ * sys_call_anyway().
  */
 #ifndef WEFT_RUNTIME_SYS_H
 #define WEFT_RUNTIME_SYS_H
@@ -19,6 +24,20 @@
 
 #include "base/atomic.h"
 #include "base/sys_call.h"
+#include "runtime/core/runtime.h"
+
+/* In a process that filters its system calls, too: a call that is the program's own, made by a hook
+ * in its place. */
+static inline long sys_call_anyway(long number, long a, long b, long c, long d, long e, long f)
+{
+	return sys_call6(number, a, b, c, d, e, f);
+}
+
+static inline long sys_call_if_allowed(long number, long a, long b, long c, long d, long e, long f)
+{
+	return UNLIKELY(weft_rt_is_careful()) ? -EPERM : sys_call6(number, a, b, c, d, e, f);
+}
+#define sys_call6 sys_call_if_allowed
 
 /* The file's first bytes, ended by a NUL: how many, less than @room; or -errno. */
 static inline long sys_read_file(const char *path, char *to, size_t room)
@@ -34,12 +53,15 @@ static inline long sys_read_file(const char *path, char *to, size_t room)
 
 static inline int32_t sys_gettid(void)
 {
-	return (int32_t)sys_call0(SYS_gettid);
+	return UNLIKELY(weft_rt_is_careful()) ? weft_thread_number()
+					      : (int32_t)sys_call0(SYS_gettid);
 }
 
+/* A process that filters its system calls counts as the one that the session was made for: a fork
+ * is known by the guard, and a vfork child is taken for its parent. */
 static inline int32_t sys_getpid(void)
 {
-	return (int32_t)sys_call0(SYS_getpid);
+	return UNLIKELY(weft_rt_is_careful()) ? weft_rt.pid : (int32_t)sys_call0(SYS_getpid);
 }
 
 #define SYS_SIGNAL_BIT(signo) (UINT64_C(1) << (((unsigned int)(signo)-1) & 63))
@@ -49,18 +71,27 @@ static inline int32_t sys_getpid(void)
 	(~(SYS_SIGNAL_BIT(SIGSEGV) | SYS_SIGNAL_BIT(SIGBUS) | SYS_SIGNAL_BIT(SIGFPE) |             \
 	   SYS_SIGNAL_BIT(SIGILL) | SYS_SIGNAL_BIT(SIGTRAP)))
 
-/* Blocks @which in the calling thread; returns the mask before. */
+/* In no mask: the kernel takes it out. */
+#define SYS_SIGNALS_AS_THEY_WERE SYS_SIGNAL_BIT(SIGKILL)
+
+/* Blocks @which in the calling thread; returns the mask before, for sys_signals_restore(). Where
+ * that may not be asked for, none is blocked, and none is opened afterwards. */
 static inline uint64_t sys_signals_block(uint64_t which)
 {
 	uint64_t before = 0;
 
-	sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &which, &before, sizeof(which));
+	if (sys_call4(SYS_rt_sigprocmask, SIG_BLOCK, &which, &before, sizeof(which)))
+		return SYS_SIGNALS_AS_THEY_WERE;
 	return before;
 }
 
+/* Whoever has blocked signals opens them, even if a filter was seen meanwhile: a thread that stays
+ * deaf to all signals is harmed for certain. */
 static inline void sys_signals_restore(uint64_t before)
 {
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
+	if (!(before & SYS_SIGNALS_AS_THEY_WERE))
+		sys_call_anyway(SYS_rt_sigprocmask, SIG_SETMASK, SYS_ARG(&before), 0,
+				sizeof(before), 0, 0);
 }
 
 /* The mask of the thread that was interrupted at @uc. */

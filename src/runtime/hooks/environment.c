@@ -4,7 +4,9 @@
  *
  *   LD_PRELOAD   our own entry, and that of libweft-waits.so, are left out if the file cannot be
  *                found any more (after chroot, in another mount namespace): the loader of every
- *                program started there would complain about it on the program's stderr
+ *                program started there would complain about it on the program's stderr. And for a
+ *                program that needs AddressSanitizer's runtime, which ends a program in which it is
+ *                not the first library (elf_needs.c): that program runs unrecorded
  *   WEFT_SOCKET  the address of a collector that attached (header.tell_children) is not in the
  *                environment with which this program was started. So exec adds it, if there is
  *                none. system and popen start their programs inside libc, with environ: for them
@@ -197,9 +199,16 @@ void weft_environment_keep_room(int is_stale)
 
 struct survey {
 	size_t count;
+	int sanitizer_first;  /* before us, as it must be */
 	size_t preload_bytes; /* of those that name us */
 	int has_socket;
 };
+
+static int begins_with_sanitizer(const char *at)
+{
+	at += strspn(at, ": ");
+	return weft_elf_is_sanitizer(at, word_bytes(at));
+}
 
 static void environment_survey(struct survey *s, char *const env[])
 {
@@ -207,50 +216,59 @@ static void environment_survey(struct survey *s, char *const env[])
 	for (; env[s->count]; s->count++) {
 		const char *entry = env[s->count];
 
-		if (is_preload(entry))
+		if (is_preload(entry)) {
 			s->preload_bytes += strlen(entry) + 1;
+			s->sanitizer_first |= begins_with_sanitizer(entry + PRELOAD_BYTES);
+		}
 		s->has_socket |= is_socket(entry) && entry[SOCKET_BYTES];
 	}
 }
 
-size_t weft_environment_room(char *const env[])
+struct weft_environment_change weft_environment_plan(char *const env[],
+						     const struct weft_begun *program)
 {
+	struct weft_environment_change change = {0, 0};
 	struct survey s;
 	size_t room;
 
 	weft_environment_refresh();
 	if (!env)
-		return 0;
+		return change;
 	environment_survey(&s, env);
 	room = (s.count + 2) * sizeof(*env) + s.preload_bytes;
 	if (room > ROOM_MAX)
-		return 0;
-	return (follows() && !s.has_socket) || (s.preload_bytes && file_is_gone()) ? room : 0;
+		return change;
+	change.leaves_us_out =
+		s.preload_bytes &&
+		(file_is_gone() || (!s.sanitizer_first && weft_elf_needs_sanitizer(program)));
+	if (change.leaves_us_out || (follows() && !s.has_socket))
+		change.room = room;
+	return change;
 }
 
-/* If our file is gone, without us; else with the socket. */
-char **weft_environment_pass(char *const env[], void *room)
+/* Without us, or with the socket. */
+char **weft_environment_pass(char *const env[], const struct weft_environment_change *change,
+			     void *room)
 {
+	int leaves_us_out = change->leaves_us_out;
 	char **out = room, *text;
 	struct survey s;
-	int is_gone;
 
 	environment_survey(&s, env);
-	is_gone = s.preload_bytes && file_is_gone();
 	text = (char *)(out + s.count + 2);
 	for (; s.count && *env; env++, s.count--) { /* others may add to it meanwhile */
 		char *end;
 
-		if (!(is_gone ? is_preload(*env) : is_socket(*env))) {
+		if (!(leaves_us_out ? is_preload(*env) : is_socket(*env))) {
 			*out++ = *env;
-		} else if (is_gone) {
+		} else if (leaves_us_out) {
 			end = copy_others(text, *env);
 			if (text[PRELOAD_BYTES])
 				*out++ = text;
 			text = end;
 		}
 	}
-	if (!is_gone)
+	if (!leaves_us_out)
 		*out++ = socket_entry;
 	*out = NULL;
 	return room;

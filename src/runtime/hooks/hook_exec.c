@@ -58,7 +58,8 @@ static void hand_down(struct handed_down *h)
 	h->blocks = 0;
 	h->prime_signal = 0;
 	memset(h->ignores, 0, sizeof(h->ignores));
-	if (!weft_hook_is_on(WEFT_HOOK_EXEC))
+	/* Where system calls are filtered nothing is asked for, not even that. */
+	if (!weft_hook_is_on(WEFT_HOOK_EXEC) || weft_rt_is_careful())
 		return;
 	if (weft_sampler_is_installed())
 		h->blocks = weft_mask_is_blocked() && !weft_mask_set_real(SIG_BLOCK);
@@ -76,11 +77,14 @@ static void hook_exec_hand_over(struct handed_down *h)
 }
 
 /* In the frame of the wrapper, whose room it uses. */
-#define PASS_ENVIRONMENT(env)                                                                      \
+#define PASS_ENVIRONMENT(env, ...)                                                                 \
 	do {                                                                                       \
-		size_t room = weft_hook_is_on(WEFT_HOOK_EXEC) ? weft_environment_room(env) : 0;    \
-		if (room)                                                                          \
-			(env) = weft_environment_pass(env, alloca(room));                          \
+		const struct weft_begun begun = {__VA_ARGS__};                                     \
+		struct weft_environment_change change = {0, 0};                                    \
+		if (weft_hook_is_on(WEFT_HOOK_EXEC))                                               \
+			change = weft_environment_plan(env, &begun);                               \
+		if (change.room)                                                                   \
+			(env) = weft_environment_pass(env, &change, alloca(change.room));          \
 	} while (0)
 
 /* exec failed, or another process was started. */
@@ -109,16 +113,16 @@ static void hook_exec_restore(const struct handed_down *h)
 		return result;                                                                     \
 	} while (0)
 
-#define EXEC(name, type, target)                                                                   \
+#define EXEC(name, type, target, ...)                                                              \
 	WEFT_API int name(type target, char *const argv[], char *const env[])                      \
 	{                                                                                          \
-		PASS_ENVIRONMENT(env);                                                             \
+		PASS_ENVIRONMENT(env, __VA_ARGS__);                                                \
 		HAND_DOWN(int, hook_exec_hand_over, weft_real(name)(target, argv, env));           \
 	}
 
-EXEC(execve, const char *, path)
-EXEC(execvpe, const char *, file)
-EXEC(fexecve, int, fd)
+EXEC(execve, const char *, path, .name = path)
+EXEC(execvpe, const char *, file, .name = file, .searches = 1)
+EXEC(fexecve, int, fd, .fd = fd)
 
 WEFT_API int execv(const char *path, char *const argv[])
 {
@@ -186,17 +190,19 @@ WEFT_API int execle(const char *path, const char *first, ...)
 	return execve(path, argv, env);
 }
 
-#define SPAWN(name)                                                                                \
-	WEFT_API int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, \
-			  const posix_spawnattr_t *attr, char *const argv[], char *const env[])    \
+#define SPAWN(function, does_search)                                                               \
+	WEFT_API int function(                                                                     \
+		pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,           \
+		const posix_spawnattr_t *attr, char *const argv[], char *const env[])              \
 	{                                                                                          \
 		meet_attached();                                                                   \
-		PASS_ENVIRONMENT(env);                                                             \
-		HAND_DOWN(int, hand_down, weft_real(name)(pid, path, actions, attr, argv, env));   \
+		PASS_ENVIRONMENT(env, .name = path, .searches = does_search);                      \
+		HAND_DOWN(int, hand_down,                                                          \
+			  weft_real(function)(pid, path, actions, attr, argv, env));               \
 	}
 
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+SPAWN(posix_spawn, 0)
+SPAWN(posix_spawnp, 1)
 
 /* Both spawn inside libc. The program that system starts may run for long: until then this thread
  * is really blocked, and an ignored SIGPROF is ignored in all threads. */

@@ -17,7 +17,7 @@ WEFT_API void _exit(int status)
 	if (weft_rt.last_words)
 		weft_rt.last_words();
 	for (;;)
-		sys_call1(SYS_exit_group, status);
+		sys_call_anyway(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 WEFT_API void _Exit(int status)

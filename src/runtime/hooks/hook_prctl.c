@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that filters its system calls from now on (seccomp, before which nearly all set
- * no_new_privs) may be killed for a call that its filter does not know. So weft makes no call any
- * more but those of the program's own code and the return from a signal: armed timers tick on;
- * threads started later have no timer (threads_no_timer), samples of stacks with unknown bounds
- * have only their pc, children without exec have no session. All present tables are opened before.
- *
- * A filter set by a raw system call without no_new_privs is not seen; one handed down by exec
- * refuses from the start, and what it refuses is left out.
+ * prctl, which sets filters of system calls (hook_seccomp.c) and names.
  *
  * Names of threads: pthread_setname_np, and prctl's PR_SET_NAME. A thread may have ended before the
  * collector reads its name in /proc, where a thread without a name of its own has its creator's: so
  * the name is stored in its slot, too (abi/session.h). Names given by raw system calls or by
  * writing to /proc are not seen here; the collector finds them in /proc if the slot has none.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -22,9 +16,7 @@
 
 #include "runtime/core/copies.h"
 #include "runtime/core/real.h"
-#include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
-#include "runtime/stack/module_map.h"
 
 #define NAME_BYTES 15 /* the kernel keeps no more */
 
@@ -88,22 +80,6 @@ WEFT_API int pthread_setname_np(pthread_t thread, const char *name)
 	return 0;
 }
 
-/* ---- filters */
-
-static void be_careful(void)
-{
-	/* Not in a vfork child, whose filter is its own. */
-	if (weft_rt_has_session() && sys_getpid() != weft_rt.pid)
-		return;
-	if (weft_rt_is_careful())
-		return;
-	if (weft_rt_has_session()) {
-		weft_tables_open_all();
-		weft_rt_count(WEFT_COUNTER_CAREFUL, 1);
-	}
-	store_release(&weft_rt.careful, 1);
-}
-
 WEFT_API int prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
@@ -116,8 +92,7 @@ WEFT_API int prctl(int option, ...)
 	c = va_arg(list, unsigned long);
 	d = va_arg(list, unsigned long);
 	va_end(list);
-	if (option == PR_SET_SECCOMP || (option == PR_SET_NO_NEW_PRIVS && a == 1))
-		be_careful();
+	weft_seccomp_before_prctl(option, a, b);
 	result = weft_real(prctl)(option, a, b, c, d);
 	if (option == PR_SET_NAME && !result)
 		name_own((const char *)(uintptr_t)a);

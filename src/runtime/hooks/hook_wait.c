@@ -69,8 +69,8 @@ int epoll_pwait2(int fd, struct epoll_event *events, int count, const struct tim
 static int raw_epoll_pwait2(int fd, struct epoll_event *events, int count,
 			    const struct timespec *timeout, const sigset_t *mask)
 {
-	long result = sys_call6(SYS_EPOLL_PWAIT2, fd, (long)(uintptr_t)events, count,
-				(long)(uintptr_t)timeout, (long)(uintptr_t)mask, 8);
+	long result = sys_call_anyway(SYS_EPOLL_PWAIT2, fd, (long)(uintptr_t)events, count,
+				      (long)(uintptr_t)timeout, (long)(uintptr_t)mask, 8);
 
 	if (result >= 0)
 		return (int)result;

@@ -12,6 +12,7 @@
  *   hook_fork.c     _Fork and clone
  *   hook_exec.c     exec and spawn
  *   environment.c   what children are told
+ *   elf_needs.c     which of them must not load us
  *   hook_exit.c     _exit
  *   hook_signal.c   sigaction, sigprocmask and their like
  *   hook_wait.c     waits for signals, or with masks
@@ -20,7 +21,8 @@
  *   hook_modules.c  dlclose
  *   hook_mlock.c    mlockall
  *   hook_maps.c     munmap, mprotect, mmap
- *   hook_prctl.c    seccomp, names of threads
+ *   hook_prctl.c    names of threads; prctl
+ *   hook_seccomp.c  filters of system calls
  *   patch.c         hooks of a library loaded late
  *   patch_module.c  one module's call slots
  *   patch_old.c     old versions of timer_create
@@ -47,11 +49,37 @@ void weft_environment_keep_room(int is_stale);
 /* Before libc starts programs with environ: updates our string in it. */
 void weft_environment_refresh(void);
 
-/* Likewise. The room that weft_environment_pass() needs; 0: @env needs no change. */
-size_t weft_environment_room(char *const env[]);
+/* A program that is to be started. */
+struct weft_begun {
+	const char *name; /* a path, or to be searched for; NULL: @fd has it */
+	int fd, searches;
+};
+
+/* How an environment is changed before it is handed down. */
+struct weft_environment_change {
+	size_t room; /* that weft_environment_pass() needs; 0: nothing is changed */
+	int leaves_us_out;
+};
+
+/* Likewise. */
+struct weft_environment_change weft_environment_plan(char *const env[],
+						     const struct weft_begun *program);
 
 /* @env as it is to be passed to exec. Lives in @room. */
-char **weft_environment_pass(char *const env[], void *room);
+char **weft_environment_pass(char *const env[], const struct weft_environment_change *change,
+			     void *room);
+
+/* elf_needs.c: must AddressSanitizer's runtime be the first library of @program? */
+int weft_elf_needs_sanitizer(const struct weft_begun *program);
+/* Is that the name of this runtime's file? */
+int weft_elf_is_sanitizer(const char *path, size_t bytes);
+
+/* hook_seccomp.c, before a prctl: is it a filter of system calls, or the word that one comes? */
+void weft_seccomp_before_prctl(long option, unsigned long a, unsigned long b);
+/* Careful for no_new_privs alone: no filter was seen yet. */
+int weft_seccomp_is_only_announced(void);
+/* From here on our syscall() goes on to libc's in one jump. */
+void weft_syscall_open(void);
 
 /*
  * The start hook's parts (hook_thread.c), shared with the threads that libc starts itself for

@@ -46,7 +46,7 @@
 #define MODULE_HOOKS(X, g) \
 	X(dlclose, g)
 #define OTHER_HOOKS(X, g) \
-	X(prctl, g) X(mlockall, g) X(munmap, g) X(mprotect, g) X(mmap, g) X(mmap64, g) \
+	X(prctl, g) X(syscall, g) X(mlockall, g) X(munmap, g) X(mprotect, g) X(mmap, g) X(mmap64, g) \
 	X(pthread_setname_np, g) X(_exit, g) X(_Exit, g)
 #define HOOKS(X) \
 	THREAD_HOOKS(X, WEFT_HOOK_THREADS) \

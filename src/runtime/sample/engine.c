@@ -94,6 +94,11 @@ static int wait_until(int (*holds)(void))
 	return 1;
 }
 
+void weft_engine_await_handlers(void)
+{
+	wait_until(nobody_handles);
+}
+
 /* Handlers are uninstalled last, when all timers are deleted and nobody can make one. */
 static int engine_finish(void)
 {

@@ -39,9 +39,13 @@ static uint32_t believers; /* threads */
 static uint32_t read_by_fd;
 static int32_t waiter; /* a thread that waits for SIGPROF by sigwait or its like; 0 = none */
 
+/* Asked for where the program calls what asks the kernel for its mask, or sets it, itself. */
 static uint64_t real_mask(void)
 {
-	return sys_signals_block(0);
+	uint64_t mask = 0;
+
+	sys_call_anyway(SYS_rt_sigprocmask, SIG_BLOCK, 0, SYS_ARG(&mask), sizeof(mask), 0, 0);
+	return mask;
 }
 
 int weft_mask_set_real(int how)
@@ -299,7 +303,8 @@ static int hand_to_waiter(const siginfo_t *info)
 	       !sys_call4(SYS_rt_tgsigqueueinfo, sys_getpid(), tid, weft_tick_signal(), info);
 }
 
-/* In the handler, where all signals are blocked. */
+/* In the handler, where all signals are blocked. In a process that filters its system calls the
+ * signal is lost, for it cannot be queued again: the program, which blocks it, would die of it. */
 int weft_mask_hold_back(const siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t interrupted = sys_mask_of(uc);

@@ -66,6 +66,7 @@ int32_t weft_timer_make(int32_t tid, uint64_t value); /* of any thread; its numb
 /* That of @slot's thread. The owner, and whoever starts the engine, may do so at once: one stays.
  */
 void weft_timer_make_for(struct weft_slot *slot);
+void weft_timer_all_missing(void); /* counts all threads that live as without one */
 /* Deletes the timers of all threads that have a slot or were adopted; may be called again. */
 void weft_timer_disarm_all(void);
 int weft_timer_is_wanted(void);   /* does the recording ask for the cpu engine? */
@@ -117,6 +118,7 @@ int weft_engine_start(void);
  * stays if a collector can attach to the process (a session of its own).
  */
 int weft_engine_stop(void);
+void weft_engine_await_handlers(void); /* those that run now in other threads; bounded */
 
 void weft_engine_forget(void); /* in a forked child, which does not own its parent's */
 

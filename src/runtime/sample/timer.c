@@ -99,6 +99,14 @@ static void timer_missing(struct weft_slot *slot)
 		weft_rt_count(WEFT_COUNTER_THREADS_NO_TIMER, 1);
 }
 
+/* The engine has ended for good, while the recording goes on. */
+void weft_timer_all_missing(void)
+{
+	for (uint32_t i = 0; weft_timer_is_wanted() && i < weft_rt_slots_high(); i++)
+		if (WEFT_STATE_OF(load_acquire(&weft_rt.states[i])) == WEFT_SLOT_LIVE)
+			timer_missing(weft_rt_slot(i));
+}
+
 void weft_timer_make_for(struct weft_slot *slot)
 {
 	uint64_t value = WEFT_SIGVAL(weft_rt.cookie, slot->thread.generation, weft_rt_index(slot));

@@ -199,6 +199,8 @@ void weft_altstack_keep_closed(void)
 	uint64_t ours = 0;
 	stack_t now;
 
+	if (weft_rt_is_careful())
+		return;
 	for (int which = 0; weft_altstack_is_small() && which < WEFT_KEPT_COUNT; which++)
 		if (weft_disposition_signal((enum weft_kept)which))
 			ours |= SYS_SIGNAL_BIT(weft_disposition_signal((enum weft_kept)which));

@@ -18,6 +18,7 @@
 #include "runtime/signals/signals.h"
 
 #define HELD_BACK_MAX 2
+#define TRIES_OPEN 100000
 
 struct kept {
 	int signo; /* 0: ours is not installed */
@@ -35,7 +36,11 @@ static uint64_t disposition_lock(void)
 	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
 	int32_t self = sys_getpid(), holder = 0;
 
-	while (!cas_acquire(&writing, &holder, self)) {
+	/* With signals open, as where system calls are filtered, a handler may have interrupted the
+	 * holder on this very thread: it does not wait for ever. */
+	for (int tries = 0; !cas_acquire(&writing, &holder, self); tries++) {
+		if (weft_rt_is_careful() && tries > TRIES_OPEN)
+			break;
 		if (holder == self)
 			holder = 0;
 		if (!holder)
@@ -339,8 +344,10 @@ static void die_of_signal(int signo)
 	uint64_t mask = 0;
 
 	weft_real_sigaction(signo, &action, NULL);
-	sys_call3(SYS_tgkill, sys_getpid(), sys_gettid(), signo);
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	/* It dies in any case, of the signal rather than of a filter: but it, not its parent. */
+	sys_call_anyway(SYS_tgkill, sys_call_anyway(SYS_getpid, 0, 0, 0, 0, 0, 0),
+			sys_call_anyway(SYS_gettid, 0, 0, 0, 0, 0, 0), signo, 0, 0, 0);
+	sys_call_anyway(SYS_rt_sigprocmask, SIG_SETMASK, SYS_ARG(&mask), 0, sizeof(mask), 0, 0);
 }
 
 /* The mask that the kernel would have set: the interrupted one, the action's, the signal. */
@@ -357,14 +364,15 @@ static uint64_t handler_mask(int signo, const struct sigaction *action, const uc
 static void disposition_call(const struct sigaction *action, int signo, siginfo_t *info,
 			     void *ucontext)
 {
-	uint64_t mask = handler_mask(signo, action, ucontext), ours;
+	uint64_t mask = handler_mask(signo, action, ucontext), ours = 0;
+	long failed = sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &ours, sizeof(mask));
 
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &ours, sizeof(mask));
 	if (action->sa_flags & SA_SIGINFO)
 		action->sa_sigaction(signo, info, ucontext);
 	else
 		action->sa_handler(signo);
-	sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &ours, NULL, sizeof(ours));
+	if (!failed)
+		sys_call4(SYS_rt_sigprocmask, SIG_SETMASK, &ours, NULL, sizeof(ours));
 }
 
 void weft_disposition_deliver(enum weft_kept which, int signo, siginfo_t *info, void *ucontext)

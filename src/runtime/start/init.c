@@ -3,6 +3,7 @@
  * libweft.so's beginning and end in a process. The order matters: libc's own functions, the fork
  * guard, the session, the main thread's slot, the loaded modules; and the engine (engine.c) only
  * after these, if a collector records. Whatever fails is left out; the program never notices.
+ * Under a filter of system calls that may kill (core/filters.c) nothing is begun.
  */
 #include <stdlib.h>
 
@@ -74,10 +75,16 @@ const char weft_rt_begins = 1;
 
 __attribute__((constructor(101))) static void init_weft_begin(void)
 {
+	weft_real_resolve();
+	weft_syscall_open();
+	if (weft_filters_are_strange()) { /* as if there were no weft */
+		store_release(&weft_rt.careful, 1);
+		weft_hooks_on = 0;
+		return;
+	}
 	weft_own_begin();
 	weft_time_open();
 	weft_parts_begin();
-	weft_real_resolve();
 	if (weft_copies_find_master()) { /* another copy has begun already, and does everything */
 		weft_hooks_on = 0;
 		return;

@@ -37,6 +37,10 @@ __attribute__((constructor(101))) static void init_static_weft_begin(void)
 {
 	weft_time_open();
 	weft_parts_begin();
+	if (weft_filters_are_strange()) {
+		store_release(&weft_rt.careful, 1);
+		return;
+	}
 	if (weft_copies_find_master())
 		return;
 	weft_guard_open();

@@ -319,7 +319,8 @@ void weft_launch_wait_for_file(void)
 
 	store_release(&h->target_state, WEFT_TARGET_EXITING);
 	sys_call3(SYS_futex, &h->target_state, FUTEX_WAKE, INT32_MAX);
-	if (is_root_of_recording && weft_rt.has_collector)
+	/* Where system calls are filtered it could only spin. */
+	if (is_root_of_recording && weft_rt.has_collector && !weft_rt_is_careful())
 		wait_for_word(&h->collector_done);
 }
 

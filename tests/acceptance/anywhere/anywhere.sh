@@ -13,6 +13,9 @@ place=$work # where recordings go
 meet=$work/meet
 mkdir -m 700 "$meet"
 export dweller WEFT_DIR=$meet
+filters=$(one_filter_more)
+env=$(command -v env)
+export filters env
 
 # Stdout, stderr and status are kept.
 run() { # NAME WAY COMMAND...
@@ -107,13 +110,13 @@ for call in process_vm_readv memfd_create prctl socket openat rt_tgsigqueueinfo 
 done
 more refused_timers few "timer_create refused from now on" '$dweller 300 refused timer_create timer_settime'
 for call in process_vm_readv memfd_create prctl rt_tgsigqueueinfo madvise; do
-	more "before_$call" some "begun with $call refused" "\$dweller 1 before $call -- \$dweller 300 plain"
+	more "before_$call" some "begun with $call refused" "\$dweller 1 before $call -- $env WEFT_FILTERS=$filters \$dweller 300 plain"
 done
 by_itself=any world before_timers any "begun with timer_create refused" \
-	'$dweller 1 before timer_create -- $dweller 300 plain'
+	'$dweller 1 before timer_create -- $env WEFT_FILTERS=$filters $dweller 300 plain'
 check "... and weft says so" without_timers before_timers
 by_itself=any more before_socket any "begun with socket refused" \
-	'$dweller 1 before socket -- $dweller 300 plain'
+	'$dweller 1 before socket -- $env WEFT_FILTERS=$filters $dweller 300 plain'
 world refused_much some "all that weft could ask for refused from now on" \
 	'$dweller 300 refused process_vm_readv memfd_create prctl socket openat rt_tgsigqueueinfo madvise'
 world strict some "a filter that kills for what it does not know" '$dweller 300 strict'
