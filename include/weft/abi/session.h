@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file session.h
- * The session: one sealed memfd between one target process and the collector.
- * Host endian, 64-bit, every offset counted from the start of the mapping.
- *
- * Byte map of the session (the header's fields say where; none of it ever moves)
+ * The session: one sealed memfd between one target process and the collector. Host endian, 64-bit,
+ * every offset from its start. Byte map of it (the header says where; none of it ever moves):
  *
  *   0                 header, WEFT_SESSION_HEADER_BYTES
  *   states_offset     u64 word per slot: generation << 8 | state     (memory is never given back)
@@ -185,8 +183,7 @@ enum weft_publisher {
 enum weft_session_feature {
 	WEFT_FEATURE_CLOCKSOURCE_TSC = 1 << 0,
 	WEFT_FEATURE_RUNTIME_MADE = 1 << 1, /* created by the runtime, no collector yet */
-	/** [C] saw a seccomp filter, which may kill: the runtime asks nothing more. For good. */
-	WEFT_FEATURE_CAREFUL = 1 << 2,
+	WEFT_FEATURE_CAREFUL = 1 << 2, /* [C] saw a filter that may kill: nothing more is asked */
 };
 
 /** The header. Who stores: [M] the maker of the memfd before it is shared, then nobody;
