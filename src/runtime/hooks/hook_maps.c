@@ -10,8 +10,9 @@
  * MADV_DONTNEED takes nothing from shared memory.
  *
  * Allocators call these functions, also before the constructor and from inside malloc: nothing is
- * looked up here, and before libc's functions are known the system call is made. Async-signal-safe,
- * as munmap is in practice; the cost is a look at a dozen words.
+ * looked up here, and before libc's functions are known the system call is made, also where the
+ * program filters them: it is its own. Async-signal-safe, as munmap is in practice; the cost is a
+ * look at a dozen words.
  */
 #include <sys/mman.h>
 
@@ -34,14 +35,15 @@ static int next_munmap(uint64_t low, uint64_t bytes, int unused)
 	(void)unused;
 	if (weft_real_table.munmap)
 		return weft_real_table.munmap((void *)(uintptr_t)low, bytes);
-	return (int)with_errno(sys_call2(SYS_munmap, low, bytes));
+	return (int)with_errno(sys_call_anyway(SYS_munmap, (long)low, (long)bytes, 0, 0, 0, 0));
 }
 
 static int next_mprotect(uint64_t low, uint64_t bytes, int protection)
 {
 	if (weft_real_table.mprotect)
 		return weft_real_table.mprotect((void *)(uintptr_t)low, bytes, protection);
-	return (int)with_errno(sys_call3(SYS_mprotect, low, bytes, protection));
+	return (int)with_errno(
+		sys_call_anyway(SYS_mprotect, (long)low, (long)bytes, protection, 0, 0, 0));
 }
 
 /* One past the last byte of its last page; 0: the kernel will refuse the range as it is. */
@@ -93,8 +95,8 @@ WEFT_API void *mmap(void *at, size_t bytes, int protection, int flags, int fd, o
 	}
 	if (weft_real_table.mmap)
 		return weft_real_table.mmap(at, bytes, protection, flags, fd, offset);
-	return (void *)with_errno(
-		sys_call6(SYS_mmap, SYS_ARG(at), (long)bytes, protection, flags, fd, (long)offset));
+	return (void *)with_errno(sys_call_anyway(SYS_mmap, SYS_ARG(at), (long)bytes, protection,
+						  flags, fd, (long)offset));
 }
 
 /* musl has it as a macro, and as a symbol for programs that were linked with it. */
