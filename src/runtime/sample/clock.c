@@ -552,6 +552,21 @@ int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 	return 1;
 }
 
+/* The next tick opens it anew. The word is OPENING meanwhile: who closes the clock at this moment
+ * must not unmap what is read here. */
+static void close_if_page_is_gone(struct weft_slot *slot)
+{
+	uint64_t *place = &weft_clock_of(slot)->page, page = load_relaxed(place);
+	uint64_t opening = WEFT_CLOCK_OPENING;
+
+	if (page <= WEFT_CLOCK_OPENING || !cas_acq_rel(place, &page, WEFT_CLOCK_OPENING))
+		return;
+	if (!has_page_of_event(page))
+		page = 0;
+	if (!cas_acq_rel(place, &opening, page))
+		clock_unmap(page);
+}
+
 void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
 {
 	struct weft_clock *clock = weft_clock_of(slot);
@@ -565,8 +580,7 @@ void weft_clock_is_quiet(struct weft_slot *slot, uint32_t cpu_us)
 		return;
 	clock->since_us = 0;
 	if (weft_disposition_is_installed(WEFT_KEPT_PRIME)) {
-		if (!has_page_of_event(load_relaxed(&clock->page)))
-			weft_clock_close(slot); /* the next tick opens it anew */
+		close_if_page_is_gone(slot);
 		return;
 	}
 	weft_clock_close(slot);
