@@ -120,7 +120,7 @@ static int try_thread(const struct process *p, int32_t tid, uint32_t signo, enum
 		if (!order_runs_on(p, tid, signo, &before, steady_ns))
 			return NOT_THIS_ONE;
 	}
-	rc = filters_look_all(p) ? -EPERM : order_queue(p, tid, signo, order);
+	rc = order_queue(p, tid, signo, order);
 	return rc == 0 ? 1 : rc == -ESRCH || rc == -ECANCELED ? 0 : rc;
 }
 
@@ -136,6 +136,10 @@ int order_try(const struct process *p, enum weft_order order, uint64_t steady_ns
 
 	if (!order_signal_is_allowed(signo))
 		return -EINVAL;
+	/* Not later, for a thread that was found running is to get the signal at once; and once in
+	 * a round through all threads. */
+	if (!search->skip && filters_look_all(p))
+		return -EPERM;
 	list = proc_directory(p->proc_fd, "task");
 	if (!list)
 		return errno == ENOENT ? -ESRCH : -errno;
