@@ -245,7 +245,7 @@ struct weft_session_header {
 	uint32_t prime_sending;    /* 0x1D8 [C,R] senders about to use prime_signal_used */
 	uint32_t clock;            /* 0x1DC [C] enum weft_clock_choice */
 	int64_t time_shift_ns; /* 0x1E0 [C] added to the target's CLOCK_MONOTONIC in all times */
-	uint32_t tick_signal;  /* 0x1E8 [C] of ticks: SIGWINCH, else (0) SIGPROF */
+	uint32_t tick_signal;  /* 0x1E8 [C,R] of ticks: SIGWINCH, else (0) SIGPROF */
 	uint8_t rsv_control[0x200 - 0x1EC];
 
 	uint32_t target_state;    /* 0x200 [R] enum weft_target_state */

@@ -244,7 +244,8 @@ int weft_sampler_is_installed(void)
 	return weft_disposition_signal(WEFT_KEPT_PROF) != 0;
 }
 
-/* What the handler is installed for stays so: it may be left from an earlier recording. */
+/* What the handler is installed for stays so: it may be left from an earlier recording. The header
+ * is told, for the collector looks whether it is caught and blocked. */
 static int tick_signal_wanted(void)
 {
 	int kept = weft_disposition_signal(WEFT_KEPT_PROF);
@@ -261,6 +262,8 @@ int weft_sampler_install(void)
 	int signo = tick_signal_wanted();
 
 	store_relaxed(&tick_signal, signo);
+	if (weft_rt_has_session())
+		store_relaxed(&weft_rt.header->tick_signal, signo == SIGWINCH ? SIGWINCH : 0);
 	return weft_disposition_install(WEFT_KEPT_PROF, signo, weft_rt.on_tick);
 }
 
