@@ -11,10 +11,14 @@
 
 static int init_static_begin_child(void)
 {
-	/* A handler on this thread must not wait for the code that it interrupted. */
-	uint64_t before = sys_signals_block(SYS_SIGNALS_ALL);
+	uint64_t before;
 	uint32_t nobody = 0;
 
+	/* A collector's mark, which lies in the parent's session: without that it would be lost. */
+	if (weft_rt_is_careful())
+		return -1;
+	/* A handler on this thread must not wait for the code that it interrupted. */
+	before = sys_signals_block(SYS_SIGNALS_ALL);
 	if (cas_acquire(&weft_rt.beginning, &nobody, 1)) {
 		weft_session_forget();
 		if (!weft_session_make(1)) {
