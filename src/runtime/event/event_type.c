@@ -233,6 +233,12 @@ static void apply_session(struct event_settings *s, const char *name)
 	}
 }
 
+/* In a forked child no zeros can be mapped there where system calls are filtered. */
+static int rows_are_parents(void)
+{
+	return weft_rt_is_unbegun_child() && weft_rt_is_careful();
+}
+
 static void write_row(uint32_t number, const uint8_t *data)
 {
 	const struct weft_event_type_head *head = head_of(data);
@@ -246,6 +252,8 @@ static void write_row(uint32_t number, const uint8_t *data)
 	uint64_t hz = 0;
 	int is_on = 0;
 
+	if (rows_are_parents())
+		return;
 	event_row_begin(&s, &defaults);
 	if (weft_rt_has_session()) {
 		apply_session(&s, event_type_text_of(data, head->name));
