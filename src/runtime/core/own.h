@@ -87,7 +87,7 @@ void weft_seat_put(struct weft_slot *slot);
 int weft_seat_swap(struct weft_slot *expected, struct weft_slot *slot);
 void weft_seat_show(struct weft_slot *slot);
 struct weft_belief *weft_seat_belief(int make);
-void weft_own_begin(void); /* in the constructor, first of all */
+void weft_own_begin(void); /* in the constructor, before anything is begun */
 #pragma GCC visibility pop
 
 static inline struct weft_slot **weft_slot_place(void)
