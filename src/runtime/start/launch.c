@@ -41,6 +41,7 @@
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define PATH_BYTES 4096
+#define SOCKET_PATH_BYTES 108
 #define WAIT_AT_EXIT_NS UINT64_C(2000000000)
 #define CONNECT_TRIES 100 /* of 10 ms */
 
@@ -164,7 +165,7 @@ static void close_all_but_stderr(void)
 /* 1: what was made for the collector was there still; it is not any more. */
 static int forget_rendezvous(const char *socket_path)
 {
-	char directory[PATH_BYTES];
+	char directory[SOCKET_PATH_BYTES];
 	const char *slash = strrchr(socket_path, '/');
 
 	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - socket_path), socket_path);
@@ -272,7 +273,7 @@ static int give_up(const char *what, int error)
 
 int weft_launch(const char *file)
 {
-	static char command[PATH_BYTES], output[PATH_BYTES], socket_path[108];
+	static char command[PATH_BYTES], output[PATH_BYTES], socket_path[SOCKET_PATH_BYTES];
 	pid_t collector;
 	int failed = find_command(command, sizeof(command));
 
