@@ -7,7 +7,7 @@
 ROOMS := base base/text proc unwind print $(foreach d,elf jfr collector reader,$(d) $(d)/*) coro/engine coro/look \
 	$(patsubst %,report/%,read sum show view diff)
 SOURCES := $(foreach d,$(ROOMS),$(wildcard $(ROOT)/src/$(d)/*.c)) \
-	$(ROOT)/src/runtime/stack/module_map.c $(ROOT)/src/runtime/stack/tables.c
+	$(ROOT)/src/runtime/core/maps.c $(ROOT)/src/runtime/stack/module_map.c $(ROOT)/src/runtime/stack/tables.c
 OBJECTS := $(patsubst $(ROOT)/src/%.c,$(DIR)/%.o,$(SOURCES))
 
 $(OUT): $(OBJECTS)
