@@ -201,11 +201,11 @@ static int hear_set(const struct guest *g, struct caller *c)
 	rc = c->text ? rendezvous_set(g->fd, &c->set, c->text) : -ENOMEM;
 	if (rc == 0 && !g->only_joins)
 		return 0;
-	if (rc == -ENOMEM)
-		why = strerror(ENOMEM);
 	if (g->only_joins) {
 		why = "the recording is another user's";
 		rc = -EPERM;
+	} else if (rc == -ENOMEM) {
+		why = strerror(ENOMEM);
 	}
 	free(c->text);
 	rendezvous_set_answer(g->fd, rc, why);
@@ -348,16 +348,16 @@ static int door_poll(struct pollfd *polled, size_t count, int timeout_ms)
 	return n;
 }
 
-/* Those of the entrances stand behind the first. */
-static int door_wait(struct door *d, struct pollfd *polled)
+/* @own, @others: where in @polled those of the entrances stand, behind the first. */
+static int door_wait(struct door *d, struct pollfd *polled, struct pollfd *own,
+		     struct pollfd *others)
 {
-	size_t own_count = 1 + d->own.guests, others_count = 1 + d->others.guests;
-	int own = entrance_poll(d, &d->own, polled + 1);
-	int others = entrance_poll(d, &d->others, polled + 1 + own_count);
+	const struct pollfd *end = others + 1 + d->others.guests;
+	int is_later = entrance_poll(d, &d->own, own) | entrance_poll(d, &d->others, others);
 
 	polled[0] = (struct pollfd){.fd = d->end_fd, .events = POLLIN};
-	return door_poll(polled, 1 + own_count + others_count,
-			 own || others                       ? DOOR_WINDOW_MS
+	return door_poll(polled, (size_t)(end - polled),
+			 is_later                            ? DOOR_WINDOW_MS
 			 : d->own.guests || d->others.guests ? EXPIRE_MS
 							     : (int)(d->touch_ns / 1000000));
 }
@@ -385,9 +385,9 @@ static void *door_run(void *arg)
 	struct door *d = arg;
 
 	for (;;) {
-		const struct pollfd *own = polled + 1, *others = own + 1 + d->own.guests;
+		struct pollfd *own = polled + 1, *others = own + 1 + d->own.guests;
 
-		if (door_wait(d, polled) > 0) {
+		if (door_wait(d, polled, own, others) > 0) {
 			if (polled[0].revents)
 				return NULL;
 			entrance_serve(d, &d->own, own);

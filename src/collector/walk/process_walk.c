@@ -148,11 +148,12 @@ int process_look(struct process *p, uint64_t now_ns)
 {
 	struct process_walk *w = p->walk;
 	uint32_t before = w->maps.generation;
+	int is_fresh = !w->first_maps && w->maps_ns >= now_ns;
 	uint64_t start_ns;
 
 	process_walk_earn(w, now_ns);
-	w->look_is_owed = !w->first_maps && w->maps_ns < now_ns && w->look_credit_ns <= 0;
-	if (!w->first_maps && (w->maps_ns >= now_ns || w->look_is_owed)) {
+	w->look_is_owed = !w->first_maps && !is_fresh && w->look_credit_ns <= 0;
+	if (is_fresh || w->look_is_owed) {
 		process_walk_read_log(p);
 		return (int)(w->maps.generation - before);
 	}

@@ -211,9 +211,9 @@ static void walker_notice(struct walker *w, const struct batch *b)
 static int walker_must_wait(struct walker *w, struct process *p)
 {
 	uint64_t now_ns = clock_mono_ns();
-	int is_late = jit_is_late(p->walk->jit, &w->walking.jit_budget, now_ns);
 
-	return is_late || process_look_is_owed(p, now_ns);
+	return jit_is_late(p->walk->jit, &w->walking.jit_budget, now_ns) ||
+	       process_look_is_owed(p, now_ns);
 }
 
 /* Takes over @b: samples, events or a thread's end. What waits of that process stays before it. */
