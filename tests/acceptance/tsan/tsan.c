@@ -26,6 +26,8 @@
 #define ROUNDS 40
 #define STEPS 300000
 
+#include <weft/labels.h>
+
 extern char **environ;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -359,6 +361,28 @@ static void c11(void)
 	}
 }
 
+/* ---- labels: slots that one thread fills after another */
+
+static void *set_labels(void *arg)
+{
+	char value[64];
+
+	(void)arg;
+	snprintf(value, sizeof(value), "of thread %lx", (unsigned long)pthread_self());
+	for (int i = 0; i < ROUNDS; i++) {
+		weft_label_set("tsan", value);
+		compute();
+		weft_labels_clear();
+	}
+	return NULL;
+}
+
+static void labels(void)
+{
+	for (int i = 0; i < ROUNDS; i++)
+		run_threads(set_labels, THREADS);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -374,6 +398,7 @@ static const struct {
 	{"modules", modules},
 	{"notifications", notifications},
 	{"c11", c11},
+	{"labels", labels},
 };
 
 int main(int argc, char **argv)

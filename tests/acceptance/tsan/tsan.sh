@@ -5,8 +5,10 @@
 # does not run alone is skipped.
 . "$(dirname "$0")/../lib.sh"
 source=$(cd "$(dirname "$0")" && pwd)/tsan.c
-kinds='plain locks detached keys signals names processes jumps modules notifications c11'
-export TSAN_OPTIONS="exitcode=66:halt_on_error=0:log_path=stderr"
+kinds='plain locks detached keys signals names processes jumps modules notifications c11 labels'
+include=$(cd "$(dirname "$0")/../../../include" && pwd)
+library=$BUILD/src/runtime
+export TSAN_OPTIONS="exitcode=66:halt_on_error=0"
 
 # Such a program's own memory must lie where its runtime expects it.
 here=(setarch "$(uname -m)" -R)
@@ -25,8 +27,10 @@ alone() { # KIND
 	is_clean $?
 }
 
-recorded() { # KIND ENGINES
-	bounded "${here[@]}" "$weft" record -e "$2" -F 500 -o "$work/x.jfr" -- "$work/tsan" "$1" >"$work/out" 2>"$work/err"
+recorded() { # KIND OPTION...
+	local kind=$1
+	shift
+	bounded "${here[@]}" "$weft" record "$@" -F 500 -o "$work/x.jfr" -- "$work/tsan" "$kind" >"$work/out" 2>"$work/err"
 	is_clean $?
 }
 
@@ -35,14 +39,16 @@ try() { # BUILD KIND
 		skip "$1: $2" "does not run here alone"
 		return
 	fi
-	check "$1: $2" recorded "$2" cpu
-	check "$1: $2, with the wall clock" recorded "$2" cpu,wall
+	check "$1: $2" recorded "$2"
+	check "$1: $2, with the wall clock" recorded "$2" -e cpu,wall
+	check "$1: $2, with waits" recorded "$2" --waits
 }
 
 build() { # NAME COMPILER OPTION...
 	local name=$1 kind
 	shift
-	if ! have "$1" || ! "$@" -g -O1 -D_GNU_SOURCE -fsanitize=thread -pthread -o "$work/tsan" "$source" >"$work/built" 2>&1; then
+	if ! have "$1" || ! "$@" -g -O1 -D_GNU_SOURCE -fsanitize=thread -pthread "-I$include" -o "$work/tsan" "$source" \
+		"-L$library" -lweft "-Wl,-rpath,$library" >"$work/built" 2>&1; then
 		skip "$name" "cannot be built here"
 		return
 	fi
