@@ -8,6 +8,7 @@ nm -D --undefined-only "$LIBWEFT" | awk '{ print $NF }' | sort >"$out/asked"
 sed -e 's/#.*//' -e '/^ *$/d' "$here/libc.syms" "$here/libdl.syms" | awk '{ print $1 } END { print "weft_waits_v1" }' | sort >"$out/allowed"
 comm -23 "$out/asked" "$out/allowed" >"$out/more"
 is "asks nothing that is not listed: $(tr '\n' ' ' <"$out/more")" "$(wc -l <"$out/more")" -eq 0
+is "moves bytes by itself" "$(grep -cx 'memcpy\|memmove\|memset' "$out/asked")" -eq 0
 is "no version requirements" "$(readelf -V "$LIBWEFT" | grep -c 'version_r\|Version needs')" -eq 0
 is "no version definitions" "$(readelf -V "$LIBWEFT" | grep -c 'version_d\|Version definition')" -eq 0
 is "bound at load, never unloaded" "$(readelf -d "$LIBWEFT" | grep -c 'NODELETE\|BIND_NOW\|Flags:.*NOW')" -ge 1

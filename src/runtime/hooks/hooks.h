@@ -13,6 +13,7 @@
  *   hook_exec.c     exec and spawn
  *   environment.c   what children are told
  *   elf_needs.c     which of them must not load us
+ *   bytes.c         memcpy and its like, for ourselves
  *   hook_exit.c     _exit
  *   hook_signal.c   sigaction, sigprocmask and their like
  *   hook_wait.c     waits for signals, or with masks

@@ -57,7 +57,9 @@ uint64_t weft_clock_weight_ns(struct weft_slot *slot)
 	const struct weft_clock *clock = weft_clock_of(slot);
 	uint64_t ns = own_gap_ns(clock), own_ns = 0;
 
-	if (clock->gaps.is_late) {
+	if (UNLIKELY(weft_rt_is_careful()) && clock->gaps.gap_ns) { /* the only one from now on */
+		ns = clock->gaps.gap_ns;
+	} else if (clock->gaps.is_late) {
 		ns += load_relaxed(&handlers_late_ns);
 		own_ns = load_relaxed(&opening_ns);
 	}
@@ -539,13 +541,11 @@ int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 		weft_clock_close(slot);
 		return 0;
 	}
+	/* the event goes on with the gap that it has, and nobody can give it another */
+	if (weft_rt_is_careful())
+		return 1;
 	if (weft_gaps_next(&clock->gaps, generator(slot), own_gap_ns(clock)))
 		return 1;
-	/* the event would go on with the first gap, which may be short */
-	if (weft_rt_is_careful()) {
-		clock->gaps.gap_ns = 0;
-		return 0;
-	}
 	if (!open_anew(slot, clock->gaps.gap_ns))
 		return 0;
 	learn_opening(fired_ns);
