@@ -73,6 +73,11 @@
 #define RECORDING_COUNTER_SLOTS_HIGH "slots_high"             /* level: high-water mark */
 #define RECORDING_COUNTER_THREADS "threads"                   /* info: threads, slot or not */
 #define RECORDING_COUNTER_LOG_INVALID "log_invalid" /* info: dictionaries given up as malformed */
+/* info: samples with something of another library's context; and what could not be taken of one. */
+#define RECORDING_COUNTER_CONTEXT_OTEL "context_otel"
+#define RECORDING_COUNTER_CONTEXT_LABELS "context_labels"
+#define RECORDING_COUNTER_CONTEXT_UNREADABLE "context_unreadable"
+#define RECORDING_COUNTER_CONTEXT_DISAGREED "context_disagreed"
 #define RECORDING_COUNTER_PENDING "pending"         /* lost: left when the file was finished */
 #define RECORDING_COUNTER_GENERATIONS "generations" /* info: slot generations with closed books */
 #define RECORDING_COUNTER_UNBALANCED "unbalanced"   /* info: of these, out of balance */

@@ -41,7 +41,8 @@ static const char *const tick_signals[] = {"prof", "winch", NULL};
 static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "FILE", .help = "Write the recording to FILE, replacing it"},
 	{"pid", 'p', CLI_TEXT, CLI_MANY, "PID",
-	 .help = "Record a program that runs already and carries weft, instead of CMD"},
+	 .help = "Record a program that runs already and carries weft, or with -e wall alone any, "
+		 "instead of CMD"},
 	ENGINE_OPTIONS,
 	SETTINGS_OPTIONS,
 	{"duration", 0, CLI_TIME, 0, "TIME",
@@ -97,6 +98,8 @@ static const struct cli_example examples[] = {
 	{"weft record -e cpu,wall --wall-filter context -- ./server",
 	 "CPU time, and where requests waited"},
 	{"weft record --max-size 100M -- ./server", "The newest 100 MiB, for as long as it runs"},
+	{"weft record -p 1234 -e wall --duration 30s",
+	 "Where its threads wait, and for which request: of any program"},
 	{"weft record -p 1234 --duration 30s", "30 seconds of a program that runs (see weft ps)"},
 	{"weft record --set weft.LockWait#select=if-context -- ./server",
 	 "Of the waits for locks only those inside of spans"},
@@ -472,7 +475,9 @@ const struct cli_command cmd_record = {
 		"file that another weft is writing is let be.\n"
 		"\n"
 		"With -p PID instead of CMD programs that carry weft already are recorded while "
-		"they run, and left as they were; without --duration until Ctrl-C.\n"
+		"they run, and left as they were; without --duration until Ctrl-C. With -e wall "
+		"alone any program is: from outside, with the requests that it publishes by "
+		"OpenTelemetry's thread context or Custom Labels.\n"
 		"\n"
 		"CMD's input, output, signals and exit status are as without weft (128+n for a "
 		"signal). Ctrl-C reaches both: weft waits for CMD, a second Ctrl-C finishes the "

@@ -8,6 +8,11 @@
 
 const char *const engine_names[] = {"cpu", "wall", NULL};
 const char *const engine_wall_filters[] = {"all", "context", NULL};
+const char *const engine_context_sources[] = {[PUBLISHED_AUTO] = "auto",
+					      [PUBLISHED_WEFT] = "weft",
+					      [PUBLISHED_OTEL] = "otel",
+					      [PUBLISHED_LABELS] = "labels",
+					      NULL};
 
 /* A rate and the time that may be given instead of it. */
 struct rate {
@@ -54,6 +59,15 @@ static uint32_t engines_given(const struct cli_args *args)
 	return engines;
 }
 
+static enum published_from read_context_from(const struct cli_args *args)
+{
+	int from = PUBLISHED_AUTO;
+
+	while (strcmp(engine_context_sources[from], cli_text(args, "context-from")) != 0)
+		from++;
+	return (enum published_from)from;
+}
+
 /* If the wall engine is the only one, -F and -i are its rate. */
 static int read_wall(const struct cli_args *args, struct collector_options *o)
 {
@@ -70,13 +84,15 @@ static int read_wall(const struct cli_args *args, struct collector_options *o)
 		rate.frequency = "frequency";
 		rate.interval = "interval";
 	}
+	o->wall.from = read_context_from(args);
 	o->wall.context_only = strcmp(cli_text(args, "wall-filter"), "context") == 0;
 	return read_rate(args, &rate, &o->wall.period_ns);
 }
 
 static int refuse_wall(const struct cli_args *args)
 {
-	static const char *const options[] = {"wall-frequency", "wall-interval", "wall-filter"};
+	static const char *const options[] = {"wall-frequency", "wall-interval", "wall-filter",
+					      "context-from"};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (cli_given(args, options[i]))

@@ -6,8 +6,9 @@
 #include "cli/frame/cli.h"
 #include "collector/run/collector.h"
 
-extern const char *const engine_names[];        /* "cpu", "wall", NULL */
-extern const char *const engine_wall_filters[]; /* "all", "context", NULL */
+extern const char *const engine_names[];           /* "cpu", "wall", NULL */
+extern const char *const engine_wall_filters[];    /* "all", "context", NULL */
+extern const char *const engine_context_sources[]; /* of enum published_from, NULL */
 
 /* clang-format off */
 #define ENGINE_OPTIONS \
@@ -27,6 +28,11 @@ extern const char *const engine_wall_filters[]; /* "all", "context", NULL */
 	{"wall-filter", 0, CLI_CHOICE, 0, "WHICH", \
 	 .help = "Blocked threads that are looked at: all, or those that have a context set", \
 	 .fallback = "all", .choices = engine_wall_filters}, \
+	{"context-from", 0, CLI_CHOICE, 0, "WHOSE", \
+	 .help = "Whose context samples from outside have: weft's own, that of other libraries " \
+		 "(otel: OpenTelemetry's thread context; labels: Custom Labels), or auto, all in " \
+		 "this order", \
+	 .fallback = "auto", .choices = engine_context_sources}, \
 	{"threads", 0, CLI_TEXT, 0, "GLOB", \
 	 .help = "Only threads with such a name, for both engines: 'worker-*'"}
 /* clang-format on */

@@ -124,7 +124,7 @@ static json_t *otel_process(const struct inspect *i)
 }
 
 static json_t *variable(const struct inspect *i, enum inspect_format format,
-			const struct inspect_variable *v)
+			const struct published_variable *v)
 {
 	const char *who = inspect_publisher(i, format);
 	json_t *modules;

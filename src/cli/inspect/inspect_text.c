@@ -64,7 +64,7 @@ static void put_weft(const struct inspect *i, FILE *out)
 /* Who publishes by a thread-local variable, if anybody does. */
 static void inspect_text_put_variable(const struct inspect *i, FILE *out,
 				      enum inspect_format format, const char *title,
-				      const struct inspect_variable *v)
+				      const struct published_variable *v)
 {
 	const char *who = inspect_publisher(i, format);
 

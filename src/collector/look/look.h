@@ -18,6 +18,7 @@
  *   wall_delay.c    time spent waiting for a CPU
  *   wall_account.c  states that add up
  *   wall_labels.c   its labels, read from outside
+ *   published.c     contexts that others publish
  *   wall_private.h  what these share
  */
 #ifndef WEFT_COLLECTOR_LOOK_ROOM_H

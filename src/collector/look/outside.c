@@ -222,6 +222,8 @@ static void outside_look(struct watched *w, uint64_t now_ns)
 	threads_find_slots(w->threads);
 	if (w->wall)
 		wall_meet(w->wall, w->threads, 0);
+	if (w->wall)
+		wall_find_published(w->wall, now_ns);
 	if (w->wall && w->meet_ns == NEVER)
 		w->meet_ns = now_ns + wall_meet_gap(w->wall);
 	renew_looks(w, now_ns);

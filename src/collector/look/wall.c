@@ -365,7 +365,7 @@ static uint64_t wall_pause_of(const struct wall *w, const struct wall_thread *t,
 static int is_in_its_stay(struct wall *w, struct wall_thread *t, const struct thread_sched *now,
 			  uint64_t now_ns)
 {
-	if (!t->stay.is_open || now->count != t->runs.count || now->is_running)
+	if (!t->stay.is_open || t->stay.is_stale || now->count != t->runs.count || now->is_running)
 		return 0;
 	return wall_pause_of(w, t, now_ns) >= 2 * w->options.period_ns || !wall_is_runnable(w, t);
 }
@@ -508,7 +508,17 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	w->out = out;
 	w->counts = counts;
 	w->random = random_number();
+	w->published = published_new(p, o->from, counts);
 	return w;
+}
+
+/* Who is blocked since before a variable was found is read anew. */
+void wall_find_published(struct wall *w, uint64_t now_ns)
+{
+	if (!published_look(w->published, now_ns))
+		return;
+	for (size_t i = 0; i < w->count; i++)
+		w->heap[i]->stay.is_stale = w->heap[i]->stay.is_open;
 }
 
 /*
@@ -642,6 +652,7 @@ void wall_free(struct wall *w, uint64_t now_ns)
 		wall_account_tell(w, last);
 		wall_forget(w, last);
 	}
+	published_free(w->published);
 	free(w->heap);
 	free(w);
 }

@@ -17,6 +17,7 @@
 #ifndef WEFT_COLLECTOR_WALL_H
 #define WEFT_COLLECTOR_WALL_H
 
+#include "collector/look/published.h"
 #include "collector/look/threads.h"
 #include "collector/process/queue.h"
 #include "collector/process/wall_word.h"
@@ -26,8 +27,9 @@
 
 struct wall_options {
 	uint64_t period_ns;
-	int context_only;    /* --wall-filter context */
-	const char *pattern; /* --threads GLOB of thread names; NULL = all */
+	int context_only;         /* --wall-filter context */
+	const char *pattern;      /* --threads GLOB of thread names; NULL = all */
+	enum published_from from; /* --context-from */
 };
 
 struct wall; /* of one process */
@@ -59,6 +61,9 @@ uint64_t wall_meet_gap(struct wall *w);
 
 /* All that is due by @now_ns, for at most @budget_ns; when to come again (CLOCK_MONOTONIC). */
 uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t budget_ns);
+
+/* What other libraries publish of its threads is looked for, if that is due. */
+void wall_find_published(struct wall *w, uint64_t now_ns);
 
 /* Before a chunk ends: ticks that are not told yet are. */
 void wall_flush(struct wall *w, uint64_t now_ns);

@@ -249,8 +249,9 @@ static void wall_look_find_slot(const struct wall *w, const struct watched_threa
 		threads_find_slots(w->threads);
 }
 
-uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
-			   struct weft_sample_record *sample, uint64_t sp)
+/* As wall_take_context(), of the slot alone. */
+static uint64_t wall_look_take_slot(struct wall *w, const struct watched_thread *t,
+				    struct weft_sample_record *sample, uint64_t sp)
 {
 	struct weft_context_snapshot snapshot;
 	const struct weft_slot *slot;
@@ -273,9 +274,43 @@ uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
 	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	memcpy(&sample->span_id, &snapshot, sizeof(snapshot));
-	sample->label_generation = w->look.label_bytes > 0;
 	if (w->look.label_bytes < 0)
 		wall_count(w, WEFT_COUNTER_LABELS_UNRECORDED, 1);
+	return end;
+}
+
+/* Only another library's context is wanted. */
+static void drop_own(struct wall *w, struct weft_sample_record *sample)
+{
+	sample->context = WEFT_CONTEXT_NONE;
+	memset(&sample->span_id, 0, sizeof(struct weft_context_snapshot));
+	w->look.label_bytes = 0;
+}
+
+/* A context that is being written, or labels that are not to be had: nobody else's are added. */
+static void wall_look_add_published(struct wall *w, const struct watched_thread *t,
+				    struct weft_sample_record *sample)
+{
+	struct wall_thread *thread = t->wall;
+
+	if (!w->published || !thread)
+		return;
+	if (w->options.from != PUBLISHED_AUTO)
+		drop_own(w, sample);
+	if (w->look.label_bytes < 0 || sample->context == WEFT_CONTEXT_BUSY ||
+	    sample->context == WEFT_CONTEXT_BAD)
+		return;
+	w->look.label_bytes = published_add(w->published, &thread->published, t->tid, sample,
+					    w->look.labels, w->look.label_bytes);
+}
+
+uint64_t wall_take_context(struct wall *w, const struct watched_thread *t,
+			   struct weft_sample_record *sample, uint64_t sp)
+{
+	uint64_t end = wall_look_take_slot(w, t, sample, sp);
+
+	wall_look_add_published(w, t, sample);
+	sample->label_generation = w->look.label_bytes > 0;
 	return end;
 }
 

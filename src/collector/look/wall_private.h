@@ -23,6 +23,7 @@ enum wall_file { WALL_FILE_RUNS, WALL_FILE_CALL, WALL_FILE_STAT, WALL_FILE_STATU
 struct wall_stay {
 	int is_open;
 	int is_filtered;         /* no sample was told, nor will its ticks be */
+	int is_stale;            /* its context was taken before it was known where to look */
 	uint8_t state;           /* enum weft_thread_state */
 	struct batch_thread who; /* as the sample was told */
 	uint64_t began_ns;       /* when it was first looked at */
@@ -55,7 +56,8 @@ struct wall_thread {
 	struct wall_stay stay;
 	struct wall_account account;
 	uint64_t delay_since_ns; /* delay_ns was less than a period then */
-	int fd[WALL_FILES];      /* -1 = not open */
+	struct published_thread published;
+	int fd[WALL_FILES]; /* -1 = not open */
 	int no_schedstat;
 	int is_told; /* there are samples of it */
 	int is_new;  /* wall_meet() has not seen it */
@@ -81,8 +83,9 @@ struct wall {
 	struct wall_options options;
 	struct queue *out;
 	struct session_counts *counts;
-	struct threads *threads;   /* whose slots are found; valid during wall_tick() */
-	struct wall_thread **heap; /* by due_ns */
+	struct threads *threads;     /* whose slots are found; valid during wall_tick() */
+	struct published *published; /* NULL: nobody else's contexts are wanted */
+	struct wall_thread **heap;   /* by due_ns */
 	size_t count, room;
 	uint64_t random;
 	struct wall_look look; /* the newest */

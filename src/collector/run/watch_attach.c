@@ -31,6 +31,22 @@
 #define LEAVE_PATIENCE_NS UINT64_C(200000000)
 #define CHECK_NS UINT64_C(1000000000)
 
+/* Of a stranger, which may live in another PID namespace, no session says who it is. */
+static void watch_attach_identify(struct process *p, const struct attach_target *t)
+{
+	char text[4096];
+
+	p->inside_pid = t->pid;
+	if (t->is_stranger) {
+		proc_read(p->proc_fd, "status", text, sizeof(text));
+		p->inside_pid = pid_innermost(text, (int32_t)t->pid, NULL);
+		p->session_id = random_number();
+		return;
+	}
+	p->parent = t->layout.parent_pid;
+	p->session_id = t->layout.session_id;
+}
+
 static int watch_attach_begin(struct watch *w, struct attach_target *t)
 {
 	struct session *s;
@@ -39,14 +55,13 @@ static int watch_attach_begin(struct watch *w, struct attach_target *t)
 
 	if (rc)
 		return rc;
-	p->inside_pid = t->pid;
-	p->parent = t->layout.parent_pid;
-	p->session_id = t->layout.session_id;
+	watch_attach_identify(p, t);
 	p->opened_ns = clock_mono_ns();
 	process_cpu_read(t->pid, &p->cpu_before_ns);
-	rc = watch_make_session(w, p, t, &s);
+	rc = watch_make_session(w, p, t->is_stranger ? NULL : t, &s);
 	if (rc)
 		return rc;
+	s->is_stranger = t->is_stranger;
 	watch_share_budget(w, s);
 	watch_begin_session(w, s);
 	return 0;
@@ -116,10 +131,14 @@ static void tell_state(struct watch *w)
 static int has_left(struct session *s)
 {
 	size_t bytes = 0;
-	char *maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
-	int left = maps && bytes > 0 && watch_is_mapped(s, maps, bytes) == 0;
-	int is_expected = left && !s->is_expected && strstr(maps, "/libweft");
+	char *maps;
+	int left, is_expected;
 
+	if (s->is_stranger)
+		return !process_runs_on(s->process);
+	maps = proc_read_all(s->process->proc_fd, "maps", &bytes);
+	left = maps && bytes > 0 && watch_is_mapped(s, maps, bytes) == 0;
+	is_expected = left && !s->is_expected && strstr(maps, "/libweft");
 	s->is_expected = is_expected;
 	free(maps);
 	return left && !is_expected;
@@ -129,7 +148,7 @@ static void check_exec(struct watch *w, uint64_t now_ns, uint64_t pause_ns)
 {
 	for (struct session *s = w->first, *next; s; s = next) {
 		next = s->next;
-		if (!s->attached || now_ns - s->checked_ns < pause_ns)
+		if (!(s->attached || s->is_stranger) || now_ns - s->checked_ns < pause_ns)
 			continue;
 		s->checked_ns = now_ns;
 		if (has_left(s)) {

@@ -110,12 +110,22 @@ static int is_filtered(const struct attach_target *t)
 	       t->layout.counters[WEFT_COUNTER_CAREFUL] || filters_are_strange(t->pid);
 }
 
-/* In another namespace filters count against another first process. */
-static enum attach_verdict judge_empty(pid_t pid, const struct carrier *c)
+/* Memory of its own, which a kernel thread and who has ended do not have, and ours to look at. */
+static int stranger_has_memory(pid_t pid)
 {
-	if (c->has_library && carrier_is_near(pid) != 0 && filters_are_strange(pid))
+	return process_stat_number_of(pid, STAT_STACK_START) != 0;
+}
+
+/* In another namespace filters count against another first process. */
+static enum attach_verdict judge_empty(struct attach_target *t, const struct carrier *c,
+				       int needs_orders)
+{
+	if (c->has_library && carrier_is_near(t->pid) != 0 && filters_are_strange(t->pid))
 		return ATTACH_UNBEGUN;
-	return process_is_32_bit(pid) ? ATTACH_32_BIT : ATTACH_NO_WEFT;
+	if (process_is_32_bit(t->pid))
+		return ATTACH_32_BIT;
+	t->is_stranger = !needs_orders && stranger_has_memory(t->pid);
+	return t->is_stranger ? ATTACH_FINE : ATTACH_NO_WEFT;
 }
 
 static enum attach_verdict session_attach_find(struct attach_target *t, int needs_orders)
@@ -139,7 +149,7 @@ static enum attach_verdict session_attach_find(struct attach_target *t, int need
 		return ATTACH_FAILED;
 	}
 	if (rc)
-		return judge_empty(t->pid, &c);
+		return judge_empty(t, &c, needs_orders);
 	if (carrier_is_near(t->pid) == 0)
 		return ATTACH_NAMESPACE;
 	if (carrier_state(&c) == CARRIER_FORKED) {
@@ -195,7 +205,8 @@ void attach_explain(const struct attach_target *t, enum attach_verdict verdict, 
 				  "or has set itself not dumpable; root with CAP_SYS_PTRACE can "
 				  "record it",
 		[ATTACH_NO_WEFT] = "carries no weft: start it by `weft record -- CMD`, or with "
-				   "LD_PRELOAD=.../libweft.so and attach later",
+				   "LD_PRELOAD=.../libweft.so and attach later; -e wall alone "
+				   "needs nothing of it",
 		[ATTACH_32_BIT] = "is a 32-bit program: weft cannot be loaded there",
 		[ATTACH_FORKED] = "was forked, and has begun no session of its own; attach to its "
 				  "parent, whose children join from then on: ",

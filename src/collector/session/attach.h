@@ -9,7 +9,9 @@
  *	session_attach()  takes the session over (session_attach.c)
  *	order_try()       an order (abi/session.h) to a thread that it does not disturb (order.h)
  *
- * Nothing is written to a process that is refused.
+ * Nothing is written to a process that is refused. To one that carries no runtime (a stranger)
+ * nothing is written either: the collector has a session of it that nobody else maps, in which
+ * there is never a slot, and tells its threads by what the kernel says of them.
  */
 #ifndef WEFT_COLLECTOR_ATTACH_H
 #define WEFT_COLLECTOR_ATTACH_H
@@ -40,13 +42,15 @@ enum attach_verdict {
 
 struct attach_target {
 	pid_t pid;
+	int is_stranger;                   /* carries no runtime: seen from outside alone */
 	int fd;                            /* the memfd, locked; -1 */
 	struct weft_session_header layout; /* private copy, validated */
 	pid_t other;
 	int error; /* -errno of ATTACH_FAILED */
 };
 
-/* @needs_orders: the cpu engine is wanted, which the process itself must arm. */
+/* @needs_orders: the cpu engine is wanted, which the process itself must arm. Without it one that
+ * carries no runtime will do: a stranger, of which there is nothing to take over. */
 enum attach_verdict attach_find(struct attach_target *out, pid_t pid, int needs_orders);
 void attach_target_close(struct attach_target *t); /* takes one that was not found */
 

@@ -73,6 +73,7 @@ struct session {
 	struct event_options event_options;
 	struct account_words ended; /* threads, of this pass: session_account.c */
 	int has_twin;               /* a second runtime of the process has asked for a session */
+	int is_stranger;            /* the process does not know of it (attach.h) */
 
 	/* Of a session that was attached to (attach.h). */
 	int attached;

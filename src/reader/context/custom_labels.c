@@ -154,6 +154,12 @@ void custom_labels_put(const struct custom_labels_copy *c, int without_ids,
 	}
 }
 
+void custom_labels_parse_ids(struct live_context *c)
+{
+	live_parse_id(c, WEFT_CUSTOM_LABELS_SPAN_KEY, 10, &c->span_id, LIVE_SPAN);
+	live_parse_id(c, WEFT_CUSTOM_LABELS_ROOT_KEY, 10, &c->root_span_id, LIVE_ROOT);
+}
+
 static int copy_set(const struct target *t, uint64_t address, void *room, uint64_t *digest)
 {
 	int rc = custom_labels_copy(t, address, room);
@@ -179,7 +185,6 @@ int custom_labels_read(struct settle *s, int32_t tid, uint64_t variable,
 	if (!room->address)
 		return -ENODATA;
 	custom_labels_put(room, 0, out);
-	live_parse_id(out, WEFT_CUSTOM_LABELS_SPAN_KEY, 10, &out->span_id, LIVE_SPAN);
-	live_parse_id(out, WEFT_CUSTOM_LABELS_ROOT_KEY, 10, &out->root_span_id, LIVE_ROOT);
+	custom_labels_parse_ids(out);
 	return 0;
 }

@@ -36,6 +36,10 @@ uint64_t custom_labels_digest(const struct custom_labels_copy *copy);
 void custom_labels_put(const struct custom_labels_copy *copy, int without_ids,
 		       struct live_context *out);
 
+/* Labels of @c that are ids by weft's convention, span-id and root-span-id in decimal, as its ids,
+ * too. */
+void custom_labels_parse_ids(struct live_context *c);
+
 /*
  * custom_labels_read() - the set that the pointer at @variable leads to, in thread @tid, into
  * @out, with span-id and root-span-id as its ids, too. @seq_of: the address of the

@@ -3,10 +3,8 @@
 #include "reader/context/inspect.h"
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "proc/process_file.h"
 #include "reader/target/thread_stop.h"
-#include "reader/tls/modules.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,14 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
-#define LABELS_VARIABLE "custom_labels_current_set"
 #define COMMAND_BYTES_MAX 4095
 #define STOPS 40
 #define STOP_PAUSE_NS 200000
 #define EXEC_LOOKS 50
 #define EXEC_PAUSE_NS 1000000
-#define LABELS_VERSION "custom_labels_abi_version"
 
 void inspect_close(struct inspect *i)
 {
@@ -62,75 +57,6 @@ static int look_at_session(struct inspect *i)
 	}
 	i->session_error = rc;
 	return rc == -ESRCH || rc == -ENOMEM ? rc : 0;
-}
-
-static uint64_t digest_of_modules(const struct target *t)
-{
-	uint64_t digest = 1;
-
-	for (size_t k = 0; k < t->mapping_count; k++) {
-		const struct proc_map *m = &t->mappings[k];
-		uint64_t what[] = {m->start, m->end, m->inode, m->device_major, m->device_minor};
-
-		if (m->inode)
-			digest = hash_bytes(what, sizeof(what), digest);
-	}
-	return digest;
-}
-
-static void find_variable(struct inspect *i, const char *name, struct inspect_variable *v)
-{
-	int count = tls_place_find(i->target, name, v->place, INSPECT_PLACES);
-
-	v->count = count > 0 ? count : 0;
-	v->error = count < 0 ? count : 0;
-	v->refused = 0;
-}
-
-/* Keeps modules that have the ABI's version, too: another one's pointer is something else. */
-static void check_versions(struct inspect *i, struct inspect_variable *v)
-{
-	int kept = 0;
-
-	for (int k = 0; k < v->count; k++) {
-		uint32_t version = 0;
-
-		if (module_u32(i->target, v->place[k].path, LABELS_VERSION, &version) == 0 &&
-		    version == WEFT_CUSTOM_LABELS_VERSION) {
-			v->place[kept++] = v->place[k];
-			continue;
-		}
-		v->refused++;
-		v->abi_version = version;
-	}
-	v->count = kept;
-}
-
-/* Counts weft's own modules, which define the variable even when the format is off. */
-static void count_own(struct inspect *i, struct inspect_variable *v)
-{
-	v->own = 0;
-	for (int k = 0; k < v->count; k++) {
-		const char *path = v->place[k].path;
-		uint32_t word;
-
-		v->own += module_u32(i->target, path, "weft_runtime_v1", &word) == -ENOEXEC ||
-			  module_u32(i->target, path, "weft_custom_labels_v1", &word) == -ENOEXEC;
-	}
-}
-
-static void find_variables(struct inspect *i)
-{
-	uint64_t modules = digest_of_modules(i->target);
-
-	if (modules == i->modules && !i->otel_thread.error && !i->labels.error)
-		return;
-	find_variable(i, OTEL_VARIABLE, &i->otel_thread);
-	find_variable(i, LABELS_VARIABLE, &i->labels);
-	check_versions(i, &i->labels);
-	count_own(i, &i->otel_thread);
-	count_own(i, &i->labels);
-	i->modules = modules;
 }
 
 /* ---- its threads */
@@ -264,7 +190,7 @@ static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t var
 }
 
 static int read_variable(struct inspect *i, struct inspect_thread *t,
-			 const struct inspect_variable *v, uint64_t pointer,
+			 const struct published_variable *v, uint64_t pointer,
 			 int (*read)(struct inspect *i, struct inspect_thread *t,
 				     uint64_t variable))
 {
@@ -390,7 +316,7 @@ static int inspect_look_once(struct inspect *i)
 	if (rc == 0) {
 		read_names(i);
 		otel_process_find(i->target, &i->otel);
-		find_variables(i);
+		variables_find(i->target, &i->otel_thread, &i->labels, &i->modules);
 		rc = look_at_threads(i);
 	}
 	return rc == 0 && i->count == 0 ? -ESRCH : rc;

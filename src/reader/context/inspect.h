@@ -12,13 +12,13 @@
 
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
+#include "reader/context/variables.h"
 #include "reader/context/weft_session.h"
 #include "reader/target/live.h"
 #include "reader/target/settle.h"
 #include "reader/tls/tls.h"
 
-#define INSPECT_PLACES 3 /* modules that define one variable */
-#define INSPECT_CONTEXTS (1 + 2 * INSPECT_PLACES)
+#define INSPECT_CONTEXTS (1 + 2 * VARIABLE_PLACES)
 
 enum inspect_flag {
 	INSPECT_STOP = 1 << 0,
@@ -51,16 +51,6 @@ struct inspect_thread {
 	struct live_context context[INSPECT_CONTEXTS];
 };
 
-/* A thread-local variable, and who defines it. */
-struct inspect_variable {
-	struct tls_place place[INSPECT_PLACES];
-	int count;
-	int own;              /* of these, modules of weft's */
-	int error;            /* why there may be one that was not found: 0 or -errno */
-	uint32_t refused;     /* modules left out: their custom_labels_abi_version is not 1 */
-	uint32_t abi_version; /* of the last of these; 0 = they export none */
-};
-
 struct inspect {
 	int32_t pid, inside_pid; /* in our PID namespace, and in its own */
 	unsigned int flags;
@@ -72,7 +62,7 @@ struct inspect {
 	struct weft_session *session; /* NULL: none */
 	int session_error;            /* -ENOENT: carries no weft; others as weft_session_find() */
 	struct otel_process otel;
-	struct inspect_variable otel_thread, labels;
+	struct published_variable otel_thread, labels;
 	uint64_t modules; /* digest of the mappings in which the variables were looked for */
 
 	struct inspect_thread *thread; /* by tid */

@@ -116,23 +116,30 @@ int otel_record_knows_more(const uint8_t *record, size_t bytes, const struct ote
 /* ---- reading */
 
 /* Copies the head, which has the size of the attributes, then these. */
-static int copy_record(const struct target *t, uint64_t address, void *room, uint64_t *digest)
+int otel_record_copy(const struct target *t, uint64_t address, struct otel_copy *out)
 {
-	struct otel_copy *c = room;
 	size_t more;
 	int rc = 0;
 
-	c->address = address;
-	c->bytes = 0;
+	out->address = address;
+	out->bytes = 0;
 	if (address)
-		rc = target_read(t, address, c->record, WEFT_OTEL_ATTRIBUTES_AT);
-	if (rc == 0 && address && c->record[offsetof(struct weft_otel_record, valid)] == 1) {
-		more = said_bytes(c->record);
-		if (more)
-			rc = target_read(t, address + WEFT_OTEL_ATTRIBUTES_AT,
-					 c->record + WEFT_OTEL_ATTRIBUTES_AT, more);
-		c->bytes = rc ? 0 : WEFT_OTEL_ATTRIBUTES_AT + more;
-	}
+		rc = target_read(t, address, out->record, WEFT_OTEL_ATTRIBUTES_AT);
+	if (rc || !address || out->record[offsetof(struct weft_otel_record, valid)] != 1)
+		return rc;
+	more = said_bytes(out->record);
+	if (more)
+		rc = target_read(t, address + WEFT_OTEL_ATTRIBUTES_AT,
+				 out->record + WEFT_OTEL_ATTRIBUTES_AT, more);
+	out->bytes = rc ? 0 : WEFT_OTEL_ATTRIBUTES_AT + more;
+	return rc;
+}
+
+static int copy_record(const struct target *t, uint64_t address, void *room, uint64_t *digest)
+{
+	const struct otel_copy *c = room;
+	int rc = otel_record_copy(t, address, room);
+
 	*digest = rc ? 0 : hash_bytes(c->record, c->bytes, c->address);
 	return rc;
 }

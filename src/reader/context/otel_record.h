@@ -32,6 +32,9 @@ unsigned int otel_record_decode(const uint8_t *record, size_t bytes,
 /* Has it an index that @keys does not have? */
 int otel_record_knows_more(const uint8_t *record, size_t bytes, const struct otel_payload *keys);
 
+/* Copy the record at @address (0: none), as it is right now. 0, -EFAULT, -ESRCH, -EPERM. */
+int otel_record_copy(const struct target *t, uint64_t address, struct otel_copy *out);
+
 /*
  * otel_record_read() - the record that the pointer at @variable leads to, in thread @tid; as
  * custom_labels_read(), with the record's address for @seq_of. 0: whole, or torn (*is_torn);

@@ -90,7 +90,7 @@ static void stop(struct run *r)
 
 /* ---- what is read */
 
-static const struct inspect_variable *variable_of(const struct run *r)
+static const struct published_variable *variable_of(const struct run *r)
 {
 	return r->abi == LIVE_OTEL ? &r->inspect->otel_thread : &r->inspect->labels;
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The variables by which contexts are published: see variables.h. */
+#include "reader/context/variables.h"
+
+#include "base/hash.h"
+#include "reader/tls/modules.h"
+
+#include <errno.h>
+#include <weft/abi/custom_labels_v1.h>
+#include <weft/abi/otel_thread_context.h>
+
+#define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
+#define LABELS_VARIABLE "custom_labels_current_set"
+#define LABELS_VERSION "custom_labels_abi_version"
+
+static uint64_t digest_of_modules(const struct target *t)
+{
+	uint64_t digest = 1;
+
+	for (size_t k = 0; k < t->mapping_count; k++) {
+		const struct proc_map *m = &t->mappings[k];
+		uint64_t what[] = {m->start, m->end, m->inode, m->device_major, m->device_minor};
+
+		if (m->inode)
+			digest = hash_bytes(what, sizeof(what), digest);
+	}
+	return digest;
+}
+
+static void find_variable(struct target *t, const char *name, struct published_variable *v)
+{
+	int count = tls_place_find(t, name, v->place, VARIABLE_PLACES);
+
+	v->count = count > 0 ? count : 0;
+	v->error = count < 0 ? count : 0;
+	v->refused = 0;
+}
+
+/* Keeps modules that have the ABI's version, too: another one's pointer is something else. */
+static void check_versions(struct target *t, struct published_variable *v)
+{
+	int kept = 0;
+
+	for (int k = 0; k < v->count; k++) {
+		uint32_t version = 0;
+
+		if (module_u32(t, v->place[k].path, LABELS_VERSION, &version) == 0 &&
+		    version == WEFT_CUSTOM_LABELS_VERSION) {
+			v->place[kept++] = v->place[k];
+			continue;
+		}
+		v->refused++;
+		v->abi_version = version;
+	}
+	v->count = kept;
+}
+
+/* Weft's own modules define the variable even when the format is off. */
+static void note_own(struct target *t, struct published_variable *v)
+{
+	v->own = 0;
+	for (int k = 0; k < v->count; k++) {
+		const char *path = v->place[k].path;
+		uint32_t word;
+
+		v->is_own[k] = module_u32(t, path, "weft_runtime_v1", &word) == -ENOEXEC ||
+			       module_u32(t, path, "weft_custom_labels_v1", &word) == -ENOEXEC;
+		v->own += v->is_own[k];
+	}
+}
+
+void variables_find(struct target *t, struct published_variable *otel_thread,
+		    struct published_variable *labels, uint64_t *modules)
+{
+	uint64_t digest = digest_of_modules(t);
+
+	if (digest == *modules && !otel_thread->error && !labels->error)
+		return;
+	find_variable(t, OTEL_VARIABLE, otel_thread);
+	find_variable(t, LABELS_VARIABLE, labels);
+	check_versions(t, labels);
+	note_own(t, otel_thread);
+	note_own(t, labels);
+	*modules = digest;
+}

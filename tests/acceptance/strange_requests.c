@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * strange-requests FORMAT SECONDS [LIBRARY]: a program that knows nothing of weft, whose threads
+ *wait for requests in turn and publish whose it is: as OpenTelemetry's thread context in place
+ *(`place`) or by another record (`swap`), as a set of Custom Labels (`labels`), both with one span
+ *(`both`) or with two (`differ`), or nothing (`none`).
+ *
+ *	request  span  label tenant  waits
+ *	first    0x11  acme          30 ms
+ *	second   0x22  globex        10 ms
+ *	none     -     -             20 ms
+ *
+ * The threads measure by their own clocks how long they were blocked in each. "ready PID" when all
+ * have begun; at the end the three sums in ns. With REQUESTS_OPENS what publishes lies in LIBRARY,
+ * which is opened 1.5 s after "ready": until then nobody publishes.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <weft/abi/custom_labels_v1.h>
+#include <weft/abi/otel_process_context.h>
+#include <weft/abi/otel_thread_context.h>
+
+#define EXPORTED __attribute__((visibility("default"), used))
+#define REQUESTS 3 /* the last is none */
+#define MS 1000000
+
+#ifndef REQUESTS_OPENS
+EXPORTED int requests_begin(void);
+EXPORTED void requests_publish(const char *format, int request);
+
+static const uint8_t spans[REQUESTS] = {0x11, 0x22, 0};
+static const char *const tenants[REQUESTS] = {"acme", "globex", ""};
+
+EXPORTED __thread struct weft_otel_record *volatile otel_thread_ctx_v1;
+EXPORTED const uint32_t custom_labels_abi_version = 1;
+EXPORTED __thread struct weft_custom_labels_set *volatile custom_labels_current_set;
+
+/* attributes (2) { key (1) "threadlocal.attribute_key_map", value (2) { array (5) { values (1) {
+ * string (1) } ... } } }: the root span's key, then "tenant". */
+static const char payload[] = "\x12\x4b\x0a\x1d" WEFT_OTEL_KEY_MAP_KEY "\x12\x2a\x2a\x28"
+			      "\x0a\x1c\x0a\x1a" WEFT_OTEL_ROOT_KEY "\x0a\x08\x0a\x06"
+			      "tenant";
+
+int requests_begin(void)
+{
+	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
+	struct weft_otel_process_header *h;
+
+	if (fd < 0 || ftruncate(fd, 4096))
+		return -1;
+	h = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (h == MAP_FAILED)
+		return -1;
+	memcpy(h->signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h->signature));
+	h->version = WEFT_OTEL_PROCESS_VERSION;
+	h->payload_bytes = sizeof(payload) - 1;
+	h->payload = (uint64_t)(uintptr_t)payload;
+	__atomic_store_n(&h->published_ns, 1, __ATOMIC_SEQ_CST);
+	prctl(0x53564d41, 0, h, 4096, "OTEL_CTX");
+	return 0;
+}
+
+static void fill(struct weft_otel_record *record, int request)
+{
+	size_t bytes = strlen(tenants[request]);
+	uint8_t *at = record->attributes;
+
+	memset(record->trace_id, 0xA0, sizeof(record->trace_id));
+	memset(record->span_id, 0, sizeof(record->span_id));
+	record->span_id[7] = spans[request];
+	record->trace_flags = 1;
+	*at++ = 0;
+	*at++ = 16;
+	memcpy(at, "00000000000000cc", 16);
+	at += 16;
+	*at++ = 1;
+	*at++ = (uint8_t)bytes;
+	memcpy(at, tenants[request], bytes);
+	record->attributes_bytes = (uint16_t)(20 + bytes);
+}
+
+/* One record of the thread, invalid while it changes. */
+static void publish_in_place(int request)
+{
+	static __thread struct weft_otel_record record;
+
+	__atomic_store_n(&record.valid, 0, __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	otel_thread_ctx_v1 = &record;
+	if (!spans[request])
+		return;
+	fill(&record, request);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&record.valid, 1, __ATOMIC_RELEASE);
+}
+
+/* A record for each request, shown by its address. */
+static void publish_other(int request)
+{
+	static __thread struct weft_otel_record *records[REQUESTS];
+
+	if (!spans[request]) {
+		otel_thread_ctx_v1 = NULL;
+		return;
+	}
+	if (!records[request]) {
+		records[request] = calloc(1, sizeof(*records[request]));
+		if (!records[request])
+			exit(4);
+		fill(records[request], request);
+		records[request]->valid = 1;
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	otel_thread_ctx_v1 = records[request];
+}
+
+static struct weft_custom_labels_string string(const char *text)
+{
+	return (struct weft_custom_labels_string){strlen(text), (const unsigned char *)text};
+}
+
+static void publish_set(int request, unsigned int span)
+{
+	static __thread struct weft_custom_labels_label labels[2];
+	static __thread struct weft_custom_labels_set set;
+	static __thread char text[16];
+
+	custom_labels_current_set = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (!spans[request])
+		return;
+	snprintf(text, sizeof(text), "%u", span);
+	labels[0] = (struct weft_custom_labels_label){string("span-id"), string(text)};
+	labels[1] = (struct weft_custom_labels_label){string("tenant"), string(tenants[request])};
+	set = (struct weft_custom_labels_set){labels, 2, 2};
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	custom_labels_current_set = &set;
+}
+
+void requests_publish(const char *format, int request)
+{
+	if (!strcmp(format, "place") || !strcmp(format, "both") || !strcmp(format, "differ"))
+		publish_in_place(request);
+	if (!strcmp(format, "swap"))
+		publish_other(request);
+	if (!strcmp(format, "labels") || !strcmp(format, "both"))
+		publish_set(request, spans[request]);
+	if (!strcmp(format, "differ"))
+		publish_set(request, spans[request] + 0x100u);
+}
+#endif
+
+#ifndef REQUESTS_LIBRARY
+#define THREADS 6
+
+static const char *format;
+static void (*publish)(const char *format, int request); /* atomic; NULL: nobody can yet */
+static uint64_t blocked_ns[REQUESTS];
+static unsigned int begun;
+static int is_over;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What it has had for a CPU, and waited for one: the sum cannot be blocked. */
+static uint64_t not_blocked(int schedstat)
+{
+	char text[128] = "", *at;
+	uint64_t ns;
+
+	if (pread(schedstat, text, sizeof(text) - 1, 0) <= 0)
+		exit(3);
+	ns = strtoull(text, &at, 10);
+	return ns + strtoull(at, NULL, 10);
+}
+
+static void wait_for(int schedstat, int request)
+{
+	static const long waits_ns[REQUESTS] = {30 * MS, 10 * MS, 20 * MS};
+	uint64_t at, other;
+
+	publish(format, request);
+	at = now();
+	other = not_blocked(schedstat);
+	nanosleep(&(struct timespec){.tv_nsec = waits_ns[request]}, NULL);
+	at = now() - at;
+	other = not_blocked(schedstat) - other;
+	__atomic_add_fetch(&blocked_ns[request], at > other ? at - other : 0, __ATOMIC_RELAXED);
+}
+
+static void *live(void *arg)
+{
+	int schedstat = open("/proc/thread-self/schedstat", O_RDONLY);
+
+	if (schedstat < 0 || prctl(PR_SET_NAME, "worker"))
+		exit(3);
+	__atomic_add_fetch(&begun, 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&publish, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED))
+		for (int request = 0; request < REQUESTS; request++)
+			wait_for(schedstat, request);
+	return arg;
+}
+
+/* What publishes: here, or in the library. */
+static int find_publisher(const char *path)
+{
+#ifdef REQUESTS_OPENS
+	int (*begin)(void);
+	void *library;
+
+	usleep(1500000);
+	library = dlopen(path, RTLD_NOW);
+	begin = library ? (int (*)(void))(uintptr_t)dlsym(library, "requests_begin") : NULL;
+	if (!begin || begin())
+		return -1;
+	__atomic_store_n(&publish,
+			 (void (*)(const char *, int))(uintptr_t)dlsym(library, "requests_publish"),
+			 __ATOMIC_RELEASE);
+	return 0;
+#else
+	(void)path;
+	if (strcmp(format, "none") != 0 && requests_begin())
+		return -1;
+	__atomic_store_n(&publish, requests_publish, __ATOMIC_RELEASE);
+	return 0;
+#endif
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[THREADS];
+
+	if (argc < 3)
+		return 2;
+	format = argv[1];
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, live, NULL))
+			return 1;
+	while (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) < THREADS)
+		usleep(1000);
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
+	if (find_publisher(argc > 3 ? argv[3] : ""))
+		return 1;
+	sleep((unsigned int)strtoul(argv[2], NULL, 10));
+	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	printf("%llu %llu %llu\n", (unsigned long long)blocked_ns[0],
+	       (unsigned long long)blocked_ns[1], (unsigned long long)blocked_ns[2]);
+	return 0;
+}
+#endif
