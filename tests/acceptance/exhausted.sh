@@ -130,7 +130,7 @@ is_sampled "perf_event_open refuses: ENOSYS" refuse 38 "$exhausted" nothing 8
 check "... by ticks, and why" clock_is ticks "the kernel has no perf_event_open that serves"
 unset WEFT_FILTERS
 is_told "a filter that exec hands down" \
-	"ran unrecorded: exhausted .*filters its system calls" refuse 38 "$exhausted" nothing 8
+	"ran unrecorded: exhausted .*filters its system calls" refuse 38 "$exhausted" nothing fork 8
 
 # A filter that weft sees being set may kill: no more is asked for.
 for error in 1 38; do
