@@ -60,11 +60,19 @@ int process_thread_name(const struct process *p, int32_t tid, char *out, size_t 
 	return 1;
 }
 
+int process_has_stack(const struct process *p, uint64_t stack_start)
+{
+	return stack_start == 0 || stack_start == p->stack_start;
+}
+
+int process_has_thread(const struct process *p, int32_t tid, uint64_t stack_start)
+{
+	return tid != (int32_t)p->pid || stack_start == p->stack_start;
+}
+
 int process_runs_on(const struct process *p)
 {
-	uint64_t start = process_stat_number(p->proc_fd, STAT_STACK_START);
-
-	return start == 0 || start == p->stack_start;
+	return process_has_stack(p, process_stat_number(p->proc_fd, STAT_STACK_START));
 }
 
 static void process_read_command(struct process *p)

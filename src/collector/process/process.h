@@ -141,7 +141,13 @@ char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 /* Likewise, the present name of one of its threads, by its number inside: 1; 0: @out stays. */
 int process_thread_name(const struct process *p, int32_t tid, char *out, size_t room);
 
-/* Does it still run that program? 1, too, where that cannot be read. */
+/* Does it still run that program? 1, too, where that cannot be read. The second: by what was read
+ * of a thread together with the rest. */
 int process_runs_on(const struct process *p);
+int process_has_stack(const struct process *p, uint64_t stack_start);
+
+/* May what was read of thread @tid, its name, be taken for this program's? After an exec the main
+ * thread is another's; while one is under way it has that one's name already, and no stack yet. */
+int process_has_thread(const struct process *p, int32_t tid, uint64_t stack_start);
 
 #endif
