@@ -51,4 +51,10 @@ for object in $objects; do
 	is "$name asks libc for: $(tr '\n' ' ' <"$out/bad")" "$(wc -l <"$out/bad")" -eq 0
 done
 is "objects were looked at" "$(echo "$objects" | wc -l)" -gt 40
+
+# What is small lies together, so that a start and a fork touch few pages (WEFT_LARGE in core/runtime.h).
+for object in $objects $(find "$folder/libweft.so.p" -name 'hooks_*.o' -o -name 'start_*.o'); do
+	bytes=$(readelf -SW "$object" | awk '{ for (i = 1; i < NF; i++) if ($i == ".bss") print $(i + 4) }')
+	is "$(basename "$object" .c.o) has small things alone in .bss: 0x$bytes" $((0x${bytes:-0})) -le 2048
+done
 exit $failed

@@ -398,7 +398,7 @@ static void look_at_filters(struct priming *p, struct threads *threads)
 			p->filter_cursor = 0;
 			return;
 		}
-		if (filters_look(p->process, t->tid))
+		if (t->tid != p->process->pid && filters_look(p->process, t->tid))
 			return;
 	}
 }

@@ -79,7 +79,10 @@ struct process {
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */
 	uint64_t stack_start;   /* random: tells one program from the next under the same pid */
-	uint32_t filters;       /* seccomp filters that it had as it was met */
+	/* As it was met. */
+	uint32_t filters;     /* seccomp filters of its first thread */
+	uint32_t met_threads; /* how many it had; 0 = not known */
+	uid_t files_user;     /* of the files that it made; (uid_t)-1 = not known */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */

@@ -34,6 +34,11 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Of an array of zeros that takes pages of its own. The linker puts it behind all that is small
+ * (--sort-section in meson.build), which then shares a page or two: each page that is touched costs
+ * a program's start, and each that is written a fork, some microseconds. */
+#define WEFT_LARGE __attribute__((section(".bss.large")))
+
 enum weft_rt_state {
 	WEFT_RT_NONE = 0,    /* no session (yet): nothing can be claimed */
 	WEFT_RT_SESSION = 1, /* rt.base and all below it are valid */

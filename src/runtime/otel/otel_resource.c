@@ -24,7 +24,7 @@
 #define UNKNOWN "unknown_service"
 #define KEY_BYTES 255
 
-static uint8_t encoded[OTEL_RESOURCE_BYTES];
+static WEFT_LARGE uint8_t encoded[OTEL_RESOURCE_BYTES];
 static uint32_t used;
 static int has_begun;
 static uint32_t is_changing;
@@ -198,7 +198,8 @@ static int is_service(const char *key, size_t bytes)
 /* Parses `key=value`, and sets it if @really; 0: an error. Empty between two commas is allowed. */
 static int otel_resource_read_pair(const char *pair, size_t bytes, int really)
 {
-	static char key[KEY_BYTES], value[OTEL_TEXT_BYTES];
+	static WEFT_LARGE char value[OTEL_TEXT_BYTES];
+	static char key[KEY_BYTES];
 	size_t key_end = 0;
 	int key_bytes, value_bytes;
 
