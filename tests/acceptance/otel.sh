@@ -266,6 +266,35 @@ end
 check "weft doctor says it of a process context" doctor_says "$tools/libotel-stranger.so" "process context by another library"
 check "and of a thread's symbol" doctor_says "$tools/libotel-stranger-thread.so" "thread context by another library"
 
+nothing_loaded() { # until it is asked for
+	begin "$tools/otel-shop" && ! grep libweft-otel.so "/proc/$pid/maps" || return 1
+	ask select $all
+	is "$answer" "on $all process 1 thread 1" && grep libweft-otel.so "/proc/$pid/maps" && end
+}
+check "libweft-otel.so is loaded when the format is switched on" nothing_loaded
+begin_by_link() {
+	ln -s "$BUILD/src/runtime/libweft.so" "$work/preload-by-a-link.so"
+	begin env LD_PRELOAD="$work/preload-by-a-link.so" WEFT_PUBLISH=v1,otel "$tools/otel-shop" || return 1
+	grep libweft-otel.so "/proc/$pid/maps"
+}
+check "and found where libweft.so itself was preloaded by a link" begin_by_link
+end
+without_it() {
+	mkdir -p "$work/alone" && cp "$BUILD/src/runtime/libweft.so" "$work/alone" || return 1
+	begin env LD_LIBRARY_PATH="$work/alone" LD_PRELOAD="$work/alone/libweft.so" "$tools/otel-shop" &&
+		answers "on 3 process 3 thread 0" select $all && header_is mappings 0 && end
+}
+check "where it is missing the format stays off, and the session says so" without_it
+not_a_strangers() {
+	cp "$BUILD/src/runtime/libweft-otel.so" "$work/alone" && chown "$1" "$work/alone/libweft-otel.so" || return 1
+	without_it
+}
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+	check "where another user has put it there, too" not_a_strangers nobody
+else
+	skip "where another user has put it there, too" "only root can try it"
+fi
+
 # ---- no system call in a write
 
 if have strace && strace -o /dev/null true 2>/dev/null; then
@@ -296,7 +325,7 @@ symbol_is_readable() { # LIBRARY
 	readelf --dyn-syms -W "$1" | awk '$8 == "otel_thread_ctx_v1" { print; found = $3 == 8 && $4 == "TLS" && $5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" } END { exit !found }' &&
 		readelf -rW "$1" | grep -E 'R_(X86_64|AARCH64)_TLSDESC.* otel_thread_ctx_v1'
 }
-for library in libweft libweft-late; do
+for library in libweft-otel libweft-late; do
 	[ -f "$BUILD/src/runtime/$library.so" ] || continue
 	check "$library.so: symbol, size, named descriptor" symbol_is_readable "$BUILD/src/runtime/$library.so"
 done
@@ -311,6 +340,7 @@ built_by() { # COMPILER
 }
 for compiler in gcc clang aarch64-linux-gnu-gcc; do
 	if have "$compiler"; then
+check "libweft.so has no such symbol" eval '! readelf --dyn-syms -W "$BUILD/src/runtime/libweft.so" | grep otel_thread_ctx_v1'
 		check "such a symbol, built by $compiler" built_by "$compiler"
 	else
 		skip "such a symbol, built by $compiler" "not installed"

@@ -507,9 +507,12 @@ program() {
 	check "$WEFT_BUILD/src/runtime/libweft.so"
 	[ "$status" = 0 ]
 	[ "$(state weft session)" = ok ]
-	[ "$(state otel access)" = ok ]
 	[ "$(jq -r '.files[0].abis["custom-labels"].published' json)" = false ]
-	relocated "$WEFT_BUILD/src/runtime/libweft.so" 'TLSDESC' otel_thread_ctx_v1
+	[ "$(jq -r '.files[0].abis.otel.published' json)" = false ]
+	check "$WEFT_BUILD/src/runtime/libweft-otel.so"
+	[ "$status" = 0 ]
+	[ "$(state otel access)" = ok ]
+	relocated "$WEFT_BUILD/src/runtime/libweft-otel.so" 'TLSDESC' otel_thread_ctx_v1
 	check "$WEFT_BUILD/src/customlabels/libcustomlabels-weft.so"
 	[ "$status" = 0 ]
 	[ "$(state custom-labels access)" = ok ]

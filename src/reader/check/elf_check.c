@@ -185,8 +185,8 @@ static void check_weft(struct elf_check *c)
 	if (facts->libweft[0]) {
 		f = check_add(v, CHECK_INFO, "library", "library");
 		check_say(f,
-			  "%s, which this file needs, publishes OpenTelemetry's context: check "
-			  "that file, too",
+			  "%s, which this file needs, publishes OpenTelemetry's context by the "
+			  "variable of libweft-otel.so beside it: check that file, too",
 			  facts->libweft);
 	}
 	if (!facts->liblabels[0] && !c->verdicts[CHECK_CUSTOM_LABELS].is_published) {

@@ -9,6 +9,8 @@
  * never changes its key. Lookups take no lock, nor do appends.
  *
  *   otel_thread.c    a thread's record and pointer
+ *   otel_variable.h  the pointer's symbol, of libweft-otel.so: otel_variable.c, otel_symbol.c,
+ *                    otel_named.c
  *   otel_process.c   the process context's mapping
  *   otel_resource.c  its resource attributes
  *   otel_keys.c      the key map

@@ -311,7 +311,8 @@ static int otel_process_begin(void)
 	if (publisher == WEFT_PUBLISHER_ANOTHER)
 		return weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT ? 0 : -EBUSY;
 	weft_otel_resource_begin();
-	failed = otel_process_map();
+	failed = weft_otel_thread_publisher() == WEFT_PUBLISHER_FAILED ? -ENOENT
+								       : otel_process_map();
 	if (failed) {
 		publisher = WEFT_PUBLISHER_FAILED;
 		weft_otel_thread_stop();
