@@ -93,7 +93,7 @@ extern struct otel_options weft_otel_chosen;
 int weft_otel_options_set(const char *root_key, const char *schema); /* 0 or -EINVAL */
 
 enum weft_publisher weft_otel_process_publisher(void);
-void weft_otel_process_republish(void); /* plain stores */
+void weft_otel_process_republish(void); /* one system call */
 /* 1: not in weft's map, which is full. */
 int weft_otel_key_has_no_room(const char *key, size_t bytes);
 /* Where the mapping lies; 0 = there is none. */

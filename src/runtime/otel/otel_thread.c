@@ -302,6 +302,20 @@ static INLINED void write_record(const struct view *v, unsigned int changed)
 	store_release(&r->valid, 1);
 }
 
+/* The sampling decision came late: one byte, with the record whole before and after. 0: the record
+ * has other ids. */
+static int write_flags(const struct view *v)
+{
+	const uint64_t *has = (const uint64_t *)(const void *)v->record;
+	struct shown_ids ids = otel_thread_ids_of(v->slot);
+
+	if (v->record->valid != 1 || has[0] != ids.trace[0] || has[1] != ids.trace[1] ||
+	    has[2] != ids.span)
+		return 0;
+	store_release(&v->record->trace_flags, ids.trace_flags);
+	return 1;
+}
+
 /* ---- the pointer */
 
 /* In this session, or a forked child's slot before it had one; or in a coroutine's block. */
@@ -359,7 +373,7 @@ void weft_otel_sync(struct weft_slot *slot, unsigned int changed)
 	place = place_mine();
 	if (UNLIKELY(changed & WEFT_CHANGED_STORE || load_relaxed(place) != v.record))
 		sync_pointer(slot, place, changed);
-	else
+	else if (LIKELY(changed != WEFT_CHANGED_FLAGS) || !write_flags(&v))
 		write_record(&v, changed);
 }
 
