@@ -328,6 +328,7 @@ enum weft_changed {
 	WEFT_CHANGED_LABELS = 1 << 1,
 	WEFT_CHANGED_ALL = 3,
 	WEFT_CHANGED_STORE = 1 << 2, /* another store is shown, with its record (otel.h) */
+	WEFT_CHANGED_FLAGS = 1 << 3, /* the trace flags of the ids that are shown */
 };
 
 /* key.c: releases a thread's slot when the thread ends. weft_key_arm() returns 0 without a key. */
