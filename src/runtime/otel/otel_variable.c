@@ -28,7 +28,7 @@ const struct weft_otel_variable_v1 *weft_otel_variable_open(void)
 #pragma weak weft_otel_variable_v1
 
 static const struct weft_otel_variable_v1 *loaded;
-static char path[4096];
+static WEFT_LARGE char path[4096];
 
 static const struct weft_otel_variable_v1 *
 otel_variable_known(const struct weft_otel_variable_v1 *found)
