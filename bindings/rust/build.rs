@@ -11,7 +11,8 @@
 //! Without the feature `context`, libweft is not linked.
 //!
 //! Crates that depend on this one get `DEP_WEFT_LIB_DIR` and `DEP_WEFT_STATIC` in their build
-//! scripts.
+//! scripts, which pass them on to the linker by `weft::build::emit()` (feature `build`): arguments
+//! that are printed here hold for this crate's own tests and examples.
 
 use std::env;
 use std::path::{Path, PathBuf};

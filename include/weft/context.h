@@ -174,6 +174,15 @@ static inline void weft_context_set_trace(uint64_t span_id, uint64_t root_span_i
 		weft_context_set_trace_all(span_id, root_span_id, trace_id, trace_flags);
 }
 
+/**
+ * weft_context_set_trace_flags() - the sampling decision came late: other W3C trace flags for the
+ * ids and the trace id that the thread has. Without a trace id nobody sees them.
+ *
+ * Readers see the flags change alone. A scope that was entered before puts back the flags from
+ * before. In handlers, too.
+ */
+WEFT_API void weft_context_set_trace_flags(uint32_t trace_flags);
+
 /** weft_context_get() - the ids that the thread set last; zeros if there are none. */
 static inline struct weft_ids weft_context_get(void)
 {

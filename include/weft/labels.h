@@ -6,10 +6,11 @@
  * OpenTelemetry's thread context.
  *
  * All functions act on the calling thread only. They are NOT for signal handlers (context.h is).
- * They make no system call, allocate nothing and leave errno unchanged, with two exceptions: a
- * thread's first call claims its slot, and a coroutine's (weft/coro.h) first label takes a block of
- * memory, for which more is mapped now and then. Whoever stops the thread, at any instruction, sees
- * all labels from before a call, or all from after it.
+ * They make no system call, allocate nothing and leave errno unchanged, with three exceptions: a
+ * thread's first call claims its slot; a coroutine's (weft/coro.h) first label takes a block of
+ * memory, for which more is mapped now and then; and where OpenTelemetry's format is on, a key that
+ * the process has never used is told to who listens, by one system call. Whoever stops the thread,
+ * at any instruction, sees all labels from before a call, or all from after it.
  *
  * A thread holds WEFT_LABELS_MAX labels (environment; 3 .. 32, default 10), two of which are
  * weft's: 0 is `span-id` and 1 `root-span-id`, which every context write fills. Keys are cut at
@@ -85,7 +86,7 @@ WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_by
 /**
  * weft_label_key() - makes @key known before it is used. Only of use with OpenTelemetry's thread
  * context, where a key is an index into a table of the process: those who wait for changes of the
- * table are woken here, by a system call, and not in weft_label_set().
+ * table are woken here, by a system call, and not in the first weft_label_set() with the key.
  * Returns the index; -1: that format is off, the table (256) is full, or another library publishes
  * and does not have the key.
  */

@@ -34,7 +34,7 @@ static int api_exchange(custom_labels_labelset_t *ls, label *what, size_t count)
 {
 	if (current_is_weft(ls))
 		return weft_set_exchange(what, count);
-	return set_exchange(set_of(ls), what, count);
+	return set_is_ours(ls) ? set_exchange(set_of(ls), what, count) : EINVAL;
 }
 
 custom_labels_labelset_t *custom_labels_new(size_t capacity)
@@ -46,7 +46,7 @@ custom_labels_labelset_t *custom_labels_new(size_t capacity)
 
 void custom_labels_free(custom_labels_labelset_t *ls)
 {
-	if (!ls || current_is_weft(ls))
+	if (!set_is_ours(ls))
 		return;
 	if (*current_place() == ls)
 		current_put(NULL);
@@ -178,7 +178,7 @@ void custom_labels_careful_delete(custom_labels_labelset_t *ls, custom_labels_st
 		return;
 	if (current_is_weft(ls))
 		weft_set_put_back(&what, 1);
-	else if (!set_exchange(set_of(ls), &what, 1))
+	else if (!api_exchange(ls, &what, 1))
 		label_free(&what);
 }
 

@@ -17,6 +17,7 @@
 #include "base/thread_pointer.h"
 #include "base/tlsdesc.h"
 #include "customlabels/current.h"
+#include "customlabels/set.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/custom_labels.h"
 
@@ -83,6 +84,7 @@ struct weft_custom_labels_v1 weft_custom_labels_v1 = {
 	.version = WEFT_CUSTOM_LABELS_V1_VERSION,
 	.current = current_place,
 	.meet = current_meet,
+	.is_set = set_is_ours,
 };
 
 /* The weak reference makes a linker export the symbol from a program that contains libweft.a. */

@@ -9,6 +9,7 @@
  *
  *   api.c       the public functions
  *   set.c       sets: made, changed, freed
+ *   places.c    where they lie, and which are ours
  *   current.c   the two symbols readers find
  *   weft_set.c  changes of weft's own set
  *

@@ -66,14 +66,14 @@ static struct weft_custom_labels_label *make_arrays(size_t capacity)
 
 struct set *set_new(size_t capacity)
 {
-	struct set *s = calloc(1, sizeof(*s));
+	struct set *s = place_take();
 
 	if (!s)
 		return NULL;
 	if (capacity) {
 		s->arrays = make_arrays(capacity);
 		if (!s->arrays) {
-			free(s);
+			place_give_back(s);
 			return NULL;
 		}
 		s->seen.storage = s->arrays;
@@ -81,14 +81,24 @@ struct set *set_new(size_t capacity)
 		s->hidden = s->arrays + capacity;
 	}
 	s->generation = set_next_generation(UINT64_MAX);
+	store_release(&s->is_live, 1);
 	return s;
 }
 
+/* What readers see of it first: a program may free a set that another thread still shows. */
 void set_free(struct set *s)
 {
-	labels_free(s->seen.storage, s->seen.count);
+	struct weft_custom_labels_label *labels = s->seen.storage;
+	uint64_t count = s->seen.count;
+
+	store_release(&s->is_live, 0);
+	store_release(&s->seen.count, 0);
+	store_release(&s->seen.storage, NULL);
+	s->seen.capacity = 0;
+	labels_free(labels, count);
 	free(s->arrays);
-	free(s);
+	s->arrays = s->hidden = NULL;
+	place_give_back(s);
 }
 
 struct weft_custom_labels_label *labels_find(const struct weft_custom_labels_label *labels,

@@ -7,6 +7,10 @@
  *             generation                       the visible array, none absent, no key twice; what
  *             seen      ---> array             is behind them in either array is zeros.
  *
+ * Sets lie in memory that stays (places.c), so that weft's handler, which finds a pointer to any
+ * set in a thread, can tell those that are ours without looking at what it leads to: no other set
+ * has a generation. A set that was freed has no labels.
+ *
  * Writer: one thread at a time. A change builds the hidden array and then stores the pointer:
  * that is the one instruction at which readers see it. The count moves before it when it grows
  * and after it when it shrinks: the labels in between have no key, and readers skip them. The
@@ -26,6 +30,8 @@ struct set {
 	/* both, as malloc returned them; NULL if capacity is 0 */
 	struct weft_custom_labels_label *arrays;
 	struct weft_custom_labels_label *hidden;
+	uint32_t is_live; /* between set_new() and set_free() */
+	uint32_t next;    /* places.c: of a place that is free */
 	uint64_t generation;
 	struct weft_custom_labels_set seen;
 };
@@ -51,6 +57,13 @@ struct weft_custom_labels_label *labels_find(const struct weft_custom_labels_lab
 
 struct set *set_new(size_t capacity);
 void set_free(struct set *s);
+
+/* 1: the set was made by set_new() and is not freed. In handlers, too, for any pointer. */
+int set_is_ours(const struct weft_custom_labels_set *seen);
+
+/* places.c: a place for a set, all zeros but for what is of that file; NULL: no memory. */
+struct set *place_take(void);
+void place_give_back(struct set *s);
 
 /* The first label with the key, in any set, weft's too; or NULL. */
 const struct weft_custom_labels_label *set_find(const struct weft_custom_labels_set *seen,

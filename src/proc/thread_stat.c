@@ -165,8 +165,26 @@ static uint32_t filters_in(const char *text)
 	return number ? (uint32_t)number : proc_line_number(text, "Seccomp", 10) != 0;
 }
 
-/* The lines stand behind that of the groups, which may be longer than all others together. */
-static int thread_filters_read_long(int proc_fd, int32_t tid, uint32_t *count)
+/* The last of the four ids. */
+static uid_t files_user_in(const char *text)
+{
+	const char *line = proc_line(text, "Uid");
+	unsigned long user;
+
+	return line && sscanf(line, "%*u %*u %*u %lu", &user) == 1 ? (uid_t)user : (uid_t)-1;
+}
+
+static void thread_parse_status_once(const char *text, struct thread_status *out)
+{
+	*out = (struct thread_status){
+		.filters = filters_in(text),
+		.threads = (uint32_t)proc_line_number(text, "Threads", 10),
+		.files_user = files_user_in(text),
+	};
+}
+
+/* Lines stand behind that of the groups, which may be longer than all others together. */
+static int thread_status_read_long(int proc_fd, int32_t tid, struct thread_status *out)
 {
 	char path[48], *text;
 	size_t bytes;
@@ -175,12 +193,12 @@ static int thread_filters_read_long(int proc_fd, int32_t tid, uint32_t *count)
 	text = proc_read_all(proc_fd, path, &bytes);
 	if (!text)
 		return errno > 0 ? -errno : -EIO;
-	*count = filters_in(text);
+	thread_parse_status_once(text, out);
 	free(text);
 	return 0;
 }
 
-int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count)
+int thread_status_read(int proc_fd, int32_t tid, struct thread_status *out)
 {
 	char text[STATUS_BYTES];
 	int rc = (int)proc_read_task(proc_fd, tid, "status", text, sizeof(text));
@@ -190,9 +208,19 @@ int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count)
 	if (!proc_line(text, "State"))
 		return -EPROTO;
 	if (rc == STATUS_BYTES - 1 && !proc_line(text, "Seccomp"))
-		return thread_filters_read_long(proc_fd, tid, count);
-	*count = filters_in(text);
+		return thread_status_read_long(proc_fd, tid, out);
+	thread_parse_status_once(text, out);
 	return 0;
+}
+
+int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count)
+{
+	struct thread_status status;
+	int rc = thread_status_read(proc_fd, tid, &status);
+
+	if (rc == 0)
+		*count = status.filters;
+	return rc;
 }
 
 int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out)

@@ -55,9 +55,15 @@ struct thread_masks {
 #define SIGNAL_BIT(signo) (UINT64_C(1) << ((signo)-1))
 int thread_masks_read(int proc_fd, int32_t tid, struct thread_masks *out);
 
-/* Seccomp filters of a thread; strict mode counts as one, and, where the kernel does not tell how
- * many there are (before Linux 5.9), so do any. */
-int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count);
+/* From status, too. */
+struct thread_status {
+	uint32_t filters; /* of seccomp; strict mode counts as one, and, where the kernel does not
+			     tell how many there are (before Linux 5.9), so do any */
+	uint32_t threads; /* of its process; 0 = not told */
+	uid_t files_user; /* of the files that it makes; (uid_t)-1 = not told */
+};
+int thread_status_read(int proc_fd, int32_t tid, struct thread_status *out);
+int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count); /* those alone */
 
 /* 0; -ENOENT, too, where the kernel has no schedstat. */
 int thread_schedstat_read(int proc_fd, int32_t tid, struct thread_sched *out);

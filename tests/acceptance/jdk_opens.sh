@@ -4,6 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 seventeen=$(jdk 17)
 twentyfive=$(jdk 25)
+# The best code and more threads for garbage come too late for a tool that runs for a moment.
+for_a_moment=(-J-XX:TieredStopAtLevel=1 -J-XX:+UseSerialGC)
 [ -n "$seventeen$twentyfive" ] || skip_all "no JDK 17 or 25 under /usr/lib/jvm or JAVA_HOME"
 
 make_killed() { # the target dies by SIGKILL in the middle
@@ -27,7 +29,7 @@ make_files() {
 
 # jfr COMMAND FILE: runs, exits 0, complains of nothing.
 opens() {
-	bounded "$1/bin/jfr" "$2" "$3" >"$work/jfr.out" 2>"$work/jfr.err" || {
+	bounded "$1/bin/jfr" "${for_a_moment[@]}" "$2" "$3" >"$work/jfr.out" 2>"$work/jfr.err" || {
 		cat "$work/jfr.err"
 		return 1
 	}
@@ -37,7 +39,7 @@ opens() {
 prints_all_samples() { # HOME FILE
 	local event=jdk.ExecutionSample ours theirs
 	[ "$2" = "$work/inline.jfr" ] && event=weft.ExecutionSample
-	bounded "$1/bin/jfr" print --events "$event" "$2" >"$work/print" || return 1
+	bounded "$1/bin/jfr" "${for_a_moment[@]}" print --events "$event" "$2" >"$work/print" || return 1
 	theirs=$(grep -c "^$event {" "$work/print")
 	ours=$(bounded "$weft" report --json "$2" | jq .samples)
 	same "$ours" "$theirs"
@@ -45,7 +47,7 @@ prints_all_samples() { # HOME FILE
 
 # Each sample of burn's threads has a span: a Context line under it.
 has_context_lines() {
-	bounded "$1/bin/jfr" print --events jdk.ExecutionSample "$work/plain.jfr" >"$work/print" ||
+	bounded "$1/bin/jfr" "${for_a_moment[@]}" print --events jdk.ExecutionSample "$work/plain.jfr" >"$work/print" ||
 		return 1
 	local samples contexts
 	samples=$(grep -c '^jdk.ExecutionSample {' "$work/print")

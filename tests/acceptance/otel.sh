@@ -93,6 +93,9 @@ begin env OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES='deployment.environmen
 	WEFT_PUBLISH=v1,otel "$tools/otel-shop"
 check "there is one mapping" header_is mappings 1
 check "it is not executable" header_is rights rw-p
+check "it is one page" header_is bytes "$(getconf PAGESIZE)"
+check "the attributes that the reference reader wants, in its order" is "$(decoded && awk '$1 == "key:" { gsub(/"/, "", $2); print $2 }' \
+	"$work/context" | head -n 7 | tr '\n' ' ')" "deployment.environment.name service.instance.id service.name service.version telemetry.sdk.language telemetry.sdk.version telemetry.sdk.name "
 check "its header has signature" header_is signature OTEL_CTX
 check "and version" header_is version 2
 check "published in the past" header_is is_past 1
@@ -263,6 +266,35 @@ ask label tenant acme
 check "is left alone, too" answers none record
 end
 
+nothing_loaded() { # until it is asked for
+	begin "$tools/otel-shop" && ! grep libweft-otel.so "/proc/$pid/maps" || return 1
+	ask select $all
+	is "$answer" "on $all process 1 thread 1" && grep libweft-otel.so "/proc/$pid/maps" && end
+}
+check "libweft-otel.so is loaded when the format is switched on" nothing_loaded
+begin_by_link() {
+	ln -s "$BUILD/src/runtime/libweft.so" "$work/preload-by-a-link.so"
+	begin env LD_PRELOAD="$work/preload-by-a-link.so" WEFT_PUBLISH=v1,otel "$tools/otel-shop" || return 1
+	grep libweft-otel.so "/proc/$pid/maps"
+}
+check "and found where libweft.so itself was preloaded by a link" begin_by_link
+end
+without_it() {
+	mkdir -p "$work/alone" && cp "$BUILD/src/runtime/libweft.so" "$work/alone" || return 1
+	begin env LD_LIBRARY_PATH="$work/alone" LD_PRELOAD="$work/alone/libweft.so" "$tools/otel-shop" &&
+		answers "on 3 process 3 thread 0" select $all && header_is mappings 0 && end
+}
+check "where it is missing the format stays off, and the session says so" without_it
+not_a_strangers() {
+	cp "$BUILD/src/runtime/libweft-otel.so" "$work/alone" && chown "$1" "$work/alone/libweft-otel.so" || return 1
+	without_it
+}
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then
+	check "where another user has put it there, too" not_a_strangers nobody
+else
+	skip "where another user has put it there, too" "only root can try it"
+fi
+
 check "weft doctor says it of a process context" doctor_says "$tools/libotel-stranger.so" "process context by another library"
 check "and of a thread's symbol" doctor_says "$tools/libotel-stranger-thread.so" "thread context by another library"
 
@@ -274,20 +306,28 @@ if have strace && strace -o /dev/null true 2>/dev/null; then
 	ask quiet
 	end
 	between() { awk '/write\(-1, "mark"/ { marks++; next } marks == 1 { print } END { exit marks != 2 }' "$work/trace" >"$work/between"; }
-	check "labels, new keys and contexts make no system call" eval 'between && cat "$work/between" && [ ! -s "$work/between" ]'
+	told_of_each() { # 101 keys are new; each is told of, and there is no other call
+		between && sort "$work/between" | sed 's/^[0-9]* *//; s/0x[0-9a-f]*/AT/' | uniq -c | tee /dev/stderr |
+			awk '/prctl\(PR_SET_VMA, PR_SET_VMA_ANON_NAME, AT, 4096, "OTEL_CTX"\)/ { told += $1; next } { other++ }
+				END { exit told != 101 || other }'
+	}
+	check "labels and contexts make no system call but one for a new key" told_of_each
 	tells() { grep -c "PR_SET_VMA.*OTEL_CTX" "$work/trace"; }
 	begin strace -f -o "$work/trace" env WEFT_PUBLISH=v1,otel "$tools/otel-shop"
 	ask label tenant acme
 	before=$(tells)
+	ask label tenant other
+	ask thread
+	check "who listens is not told by a label whose key is known" is "$(tells)" "$before"
 	ask label route /x
-	check "who listens is not told by a label" is "$(tells)" "$before"
-	ask thread
-	check "but when a thread begins" is "$(tells)" "$((before + 1))"
-	ask thread
-	check "once" is "$(tells)" "$((before + 1))"
+	check "is told of a new key" is "$(tells)" "$((before + 1))"
+	ask key shop
+	check "also of one that is named in advance" is "$(tells)" "$((before + 2))"
+	ask resource service.version 2
+	check "and of a resource attribute" is "$(tells)" "$((before + 3))"
 	end
 else
-	skip "labels, new keys and contexts make no system call" "strace may not trace here"
+	skip "labels and contexts make no system call but one for a new key" "strace may not trace here"
 fi
 
 # ---- symbols
@@ -296,10 +336,11 @@ symbol_is_readable() { # LIBRARY
 	readelf --dyn-syms -W "$1" | awk '$8 == "otel_thread_ctx_v1" { print; found = $3 == 8 && $4 == "TLS" && $5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" } END { exit !found }' &&
 		readelf -rW "$1" | grep -E 'R_(X86_64|AARCH64)_TLSDESC.* otel_thread_ctx_v1'
 }
-for library in libweft libweft-late; do
+for library in libweft-otel libweft-late; do
 	[ -f "$BUILD/src/runtime/$library.so" ] || continue
 	check "$library.so: symbol, size, named descriptor" symbol_is_readable "$BUILD/src/runtime/$library.so"
 done
+check "libweft.so has no such symbol" eval '! readelf --dyn-syms -W "$BUILD/src/runtime/libweft.so" | grep otel_thread_ctx_v1'
 built_by() { # COMPILER
 	cat >"$work/pointer.c" <<-END
 		#include "base/tlsdesc.h"

@@ -38,8 +38,9 @@ def main():
     print("mappings", len(found))
     if not found:
         return 1
-    start, _, rights, name = found[0]
+    start, end, rights, name = found[0]
     print("name", name)
+    print("bytes", end - start)
     print("rights", rights)
     for _ in range(1000):
         signature, version, size, time, payload = struct.unpack("=8sIIQQ", read(pid, start, 32))

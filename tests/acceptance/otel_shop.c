@@ -31,8 +31,6 @@
 
 #include "../own_session.h"
 
-extern __thread struct weft_otel_record *otel_thread_ctx_v1;
-
 static void write_context(uint64_t n)
 {
 	struct weft_context c = {
@@ -51,9 +49,20 @@ static void select_formats(const char *bits)
 	       h ? h->otel_thread : 99);
 }
 
+/* By the variable that others would reach, or that of libweft-otel.so, in a scope of its own. */
+static const struct weft_otel_record *own_record(void)
+{
+	void *library = dlopen("libweft-otel.so", RTLD_NOW | RTLD_NOLOAD);
+	struct weft_otel_record **place = dlsym(RTLD_DEFAULT, WEFT_OTEL_THREAD_SYMBOL);
+
+	if (!place && library)
+		place = dlsym(library, WEFT_OTEL_THREAD_SYMBOL);
+	return place ? *place : NULL;
+}
+
 static void print_record(void)
 {
-	const struct weft_otel_record *r = otel_thread_ctx_v1;
+	const struct weft_otel_record *r = own_record();
 	const uint8_t *bytes = (const uint8_t *)r;
 
 	if (!r)

@@ -39,7 +39,7 @@ for kind in self one kernel; do
 	check "$kind: much that was used is seen" at_least 0.3 "$(seen_of $kind)"
 done
 
-if ! have go || ! CGO_ENABLED=1 GOCACHE=$work/cache GOFLAGS=-mod=mod bounded go build -o "$work/gopher" \
+if ! have go || ! CGO_ENABLED=1 GOFLAGS=-mod=mod bounded go build -o "$work/gopher" \
 	"$(dirname "$0")/gopher/gopher.go" >"$work/go.out" 2>&1; then
 	skip "Go with cgo" "there is no go that builds with cgo"
 	finish

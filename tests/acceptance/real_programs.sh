@@ -4,15 +4,16 @@
 # are as without it. How long each took with and without is printed beside, and judged by
 # nobody.
 #
-# usage: real_programs.sh [--long | --waits]
+# usage: real_programs.sh [--long | --waits [NAME...]]
 #   --long: more work, five runs of each in turn; the medians
-#   --waits: with an event of each wait, however short
+#   --waits: with an event of each wait, however short; of these programs, or of all
 . "$(dirname "$0")/lib.sh"
 work_factor=1
 rounds=1
 [ "${1-}" = --long ] && work_factor=6 && rounds=5 && patience=600
 more=()
-[ "${1-}" != --waits ] || more=(--waits --set '*Wait#threshold=0 ns')
+wanted=
+[ "${1-}" != --waits ] || { more=(--waits --set '*Wait#threshold=0 ns') && wanted=${*:2}; }
 have jq || skip_all "jq is not installed"
 engine=cpu
 case " $(engines_here | tr '\n' ' ') " in *" cpu,wall "*) engine=cpu,wall ;; esac
@@ -82,9 +83,14 @@ overhead() { # NAME
 				name, a / 1e6, b / 1e6, 100 * (b - a) / a, n }'
 }
 
+is_wanted() { # NAME
+	[ -z "$wanted" ] || [[ " $wanted " == *" $1 "* ]]
+}
+
 try() { # NAME PROGRAM...: what it needs
 	local name=$1 program i good=1
 	shift
+	is_wanted "$name" || return
 	for program; do
 		have "$program" || {
 			skip "$name" "$program is not installed"
@@ -333,7 +339,9 @@ try bash bash
 try node node
 try redis redis-server redis-benchmark redis-cli
 if [ -n "$nginx" ]; then try nginx ab; else skip "nginx" "nginx is not installed"; fi
-if [ -z "$postgres_bin" ]; then
+if ! is_wanted postgres; then
+	:
+elif [ -z "$postgres_bin" ]; then
 	skip "postgres" "not installed"
 elif ! "${as_postgres[@]}" test -x "$weft"; then
 	skip "postgres" "its user cannot reach $weft"

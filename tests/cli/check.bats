@@ -305,6 +305,39 @@ program() {
 	in_dynsym p otel_thread_ctx_v1
 }
 
+@test "a static-pie of glibc that ends before main() is bad, and as mended it is neither" {
+	program gcc static-pie -static-pie -fPIC
+	relocated p R_X86_64_TPOFF64 otel_thread_ctx_v1 || skip "nothing names the variable here"
+	[ "$status" = 1 ]
+	[ "$(state otel access)" = bad ]
+	[ "$(state custom-labels access)" = bad ]
+	expect_in "$(said otel access)" 'before main'
+	ended=0
+	./p || ended=$?
+	[ "$ended" -gt 128 ]
+	# shellcheck disable=SC2046
+	program gcc static-pie -static-pie -fPIC \
+		$(mend otel access | grep -o -e '-ftls-model=[a-z-]*')
+	[ "$status" = 0 ]
+	./p
+}
+
+@test "a static-pie of musl is none the worse for it" {
+	source_is "$publisher"
+	# shellcheck disable=SC2086
+	built p musl-gcc -static-pie -fPIC p-main.c $exported || skip "musl-gcc makes no static-pie"
+	[ "$(./p; echo $?)" = 0 ] || skip "nor one that runs"
+	check p
+	[ "$(state otel access)" = ok ]
+}
+
+@test "readers' own limits are told" {
+	program gcc pie -pie -fPIE
+	[ "$(state custom-labels limits)" = info ]
+	expect_in "$(said custom-labels limits)" '10 places'
+	expect_in "$(said custom-labels limits)" '25 bytes of a key and 53 of a value'
+}
+
 @test "programs by clang" {
 	program clang pie -pie -fPIE
 	[ "$status" = 0 ]
@@ -507,9 +540,12 @@ program() {
 	check "$WEFT_BUILD/src/runtime/libweft.so"
 	[ "$status" = 0 ]
 	[ "$(state weft session)" = ok ]
-	[ "$(state otel access)" = ok ]
 	[ "$(jq -r '.files[0].abis["custom-labels"].published' json)" = false ]
-	relocated "$WEFT_BUILD/src/runtime/libweft.so" 'TLSDESC' otel_thread_ctx_v1
+	[ "$(jq -r '.files[0].abis.otel.published' json)" = false ]
+	check "$WEFT_BUILD/src/runtime/libweft-otel.so"
+	[ "$status" = 0 ]
+	[ "$(state otel access)" = ok ]
+	relocated "$WEFT_BUILD/src/runtime/libweft-otel.so" 'TLSDESC' otel_thread_ctx_v1
 	check "$WEFT_BUILD/src/customlabels/libcustomlabels-weft.so"
 	[ "$status" = 0 ]
 	[ "$(state custom-labels access)" = ok ]
@@ -539,6 +575,13 @@ program() {
 		$(mend otel symbol | grep -o -e '-Wl,--export-dynamic-symbol=[a-z0-9_]*')
 	check p
 	[ "$status" = 0 ]
+	# shellcheck disable=SC2046
+	built p gcc -static-pie -I"$WEFT_SOURCE/include" p.c "$WEFT_BUILD/src/runtime/libweft.a" -pthread \
+		-Wl,--export-dynamic-symbol=otel_thread_ctx_v1 2>link.err
+	check p
+	[ "$status" = 0 ]
+	expect_not relocated p TPOFF64 otel_thread_ctx_v1
+	./p
 }
 
 @test "colours on a terminal only" {

@@ -76,6 +76,39 @@ all_of_the_stranger() {
 	same "$(jq -r '.process.otel_thread.modules[]' stdout)" "$WEFT_STRANGER_LIBRARY"
 }
 
+# The threads' contexts in a library's own variable, each once.
+own_variable_alone() {
+	weft inspect --json "$pid"
+	expect_status 0
+	same "$(contexts otel .span_id)" '["0000000000001001","0000000000001002","0000000000001003"]'
+	same "$(jq -r '.process.otel_thread.modules[]' stdout)" "$WEFT_STRANGER_LIBRARY"
+	same "$(jq -r '.process.otel_thread.publisher' stdout)" "another library"
+}
+
+@test "weft in the process takes no other library's variable away" {
+	start one env LD_PRELOAD="$WEFT_BUILD/src/runtime/libweft.so" "$WEFT_STRANGER_OPENS" "$WEFT_STRANGER_LIBRARY"
+	own_variable_alone
+	start one env LD_PRELOAD="$WEFT_BUILD/src/runtime/libweft.so" WEFT_PUBLISH=v1,otel \
+		"$WEFT_STRANGER_OPENS" "$WEFT_STRANGER_LIBRARY"
+	weft inspect --json "$pid"
+	same "$(contexts otel .span_id)" '["0000000000001001","0000000000001002","0000000000001003"]'
+}
+
+@test "nor does a recording" {
+	start one "$WEFT" record -o one.jfr -- "$WEFT_STRANGER_OPENS" "$WEFT_STRANGER_LIBRARY"
+	pid=$(pgrep -P "$pid" -x stranger-opens)
+	CARRIED+=("$pid")
+	own_variable_alone
+}
+
+@test "a variable of which several objects have the symbol is read once" {
+	start one env LD_PRELOAD="$WEFT_STRANGER_LIBRARY" "$WEFT_STRANGER_OPENS" "$WEFT_STRANGER_TWIN"
+	weft inspect --json "$pid"
+	expect_status 0
+	all_of_the_stranger
+	same "$(jq -r '.process.otel_thread.modules | length' stdout)" 2
+}
+
 @test "--stop says the same, and gdb too" {
 	start one "$WEFT_STRANGER"
 	weft inspect --stop --json "$pid"

@@ -47,6 +47,18 @@ wait_for_cpu_of() {
 	return 1
 }
 
+# record_beside NAME ARGUMENT...: what waits most of the time, until `ended NAME`.
+record_beside() {
+	local name=$1
+	shift
+	"$WEFT" record -o "$name.jfr" "$@" >"$name.out" 2>"$name.err" </dev/null 3>&- &
+	echo $! >"$name.pid"
+}
+
+ended() { # NAME: with status 0
+	wait "$(cat "$1.pid")"
+}
+
 @test "output, input and status are the program's own" {
 	status=0
 	printf 'a\nb\n' | "$WEFT" record -- sh -c 'cat; echo err >&2; exit 42' >stdout 2>stderr || status=$?
@@ -224,11 +236,13 @@ wait_for_cpu_of() {
 	"$WEFT" record -o a.jfr -- sh -c "trap '' TERM; echo ready; $WEFT_BURN 4000; echo over" >stdout 2>stderr &
 	pid=$!
 	wait_for_line ready stdout
+	program=$(pgrep -P $pid)
 	kill -TERM $pid
 	status=0
 	wait $pid || status=$?
 	[ $status = 143 ]
 	expect_not grep -q over stdout
+	pkill -KILL -P "$program" || true # which nobody waits for
 	report a.jfr >/dev/null
 }
 
@@ -366,20 +380,19 @@ wait_for_cpu_of() {
 @test "a static program that a recorded one runs is named at the end" {
 	[ -x "$WEFT_STATIC" ] || skip "no static program was built"
 	cp "$(command -v sleep)" dynamic
+	record_beside other -- ./dynamic 1.5
 	record -o a.jfr -- sh -c "'$WEFT_STATIC' ./dynamic 3; true"
 	expect_status 0
 	expect_in "$err" '1 program ran unrecorded: '
 	expect_in "$err" ' (statically linked)'
-	record -o a.jfr -- ./dynamic 1.5
-	expect_not grep -q 'ran unrecorded' stderr
+	ended other
+	expect_not grep -q 'ran unrecorded' other.err
 }
 
 @test "programs that lose LD_PRELOAD, or cannot reach weft, are named at the end" {
 	cp "$(command -v sleep)" dynamic
-	record -o a.jfr -- sh -c 'env -i ./dynamic 3; true'
-	expect_status 0
-	expect_in "$err" '1 program ran unrecorded: '
-	expect_in "$err" ' (begun without LD_PRELOAD)'
+	record_beside lost -- sh -c 'env -i ./dynamic 3; true'
+	record_beside alone --no-children -- sh -c './dynamic 2; true'
 	record -o a.jfr -- env WEFT_SOCKET="$PWD/nowhere" sh -c \
 		'(i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; exec sleep 3)'
 	expect_status 0
@@ -387,8 +400,11 @@ wait_for_cpu_of() {
 	expect_in "$err" ' (could not reach the recording)'
 	# the program that env became is not said to be a thread of env
 	expect_not grep -q 'could not be sampled' stderr
-	record --no-children -o a.jfr -- sh -c './dynamic 2; true'
-	expect_not grep -q 'ran unrecorded' stderr
+	ended lost
+	expect_in "$(cat lost.err)" '1 program ran unrecorded: '
+	expect_in "$(cat lost.err)" ' (begun without LD_PRELOAD)'
+	ended alone
+	expect_not grep -q 'ran unrecorded' alone.err
 }
 
 @test "a static program is refused; from a shell its dynamic children are recorded" {

@@ -25,16 +25,21 @@ short() { # NUMBER: two bytes
 	printf '%b' "\\0$(printf %o $(($1 & 255)))\\0$(printf %o $(($1 >> 8)))"
 }
 
-for choice in 0 1 2 3 4 5 6 7; do
-	for second in -64 139637976793152 139637976793216 5; do
+words=$(mktemp)
+trap 'rm -f "$words"' EXIT
+for second in -64 139637976793152 139637976793216 5; do
+	for _ in 1 2; do
+		word 139637976727552
+		word $second
+	done >"$words"
+	for choice in 0 1 2 3 4 5 6 7; do
 		{
 			printf '%b' "\\0$choice"
 			short "$(maps | wc -c)"
 			maps
 			printf '\177ELF\002\001\001\0\0\0\0\0\0\0\0\0'
-			for _ in $(seq 30); do
-				word 139637976727552
-				word $second
+			for _ in $(seq 15); do
+				cat "$words"
 			done
 		} >"$1/$choice$second"
 	done

@@ -14,7 +14,7 @@ check() {
 	command -v "$1" >/dev/null || { echo "ok $name # skip no $1"; return; }
 	printf '#include <%s>\n#include <%s>\nint weft_test_unit;\n' "$4" "$4" |
 		"$1" -x "$2" -std="$3" -Wall -Wextra -Wundef -pedantic -Werror -I"$include" \
-			-c -o "$scratch/out.o" - 2>"$scratch/log" && { echo "ok $name"; return; }
+			-fsyntax-only - 2>"$scratch/log" && { echo "ok $name"; return; }
 	status=1
 	echo "not ok $name"
 	sed 's/^/# /' "$scratch/log"

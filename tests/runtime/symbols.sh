@@ -5,7 +5,7 @@
 here=$SOURCE_ROOT/src/runtime
 
 nm -D --undefined-only "$LIBWEFT" | awk '{ print $NF }' | sort >"$out/asked"
-sed -e 's/#.*//' -e '/^ *$/d' "$here/libc.syms" "$here/libdl.syms" | awk '{ print $1 } END { print "weft_waits_v1" }' | sort >"$out/allowed"
+sed -e 's/#.*//' -e '/^ *$/d' "$here/libc.syms" "$here/libdl.syms" | awk '{ print $1 } END { print "weft_waits_v1"; print "weft_otel_variable_v1" }' | sort >"$out/allowed"
 comm -23 "$out/asked" "$out/allowed" >"$out/more"
 is "asks nothing that is not listed: $(tr '\n' ' ' <"$out/more")" "$(wc -l <"$out/more")" -eq 0
 is "moves bytes by itself" "$(grep -cx 'memcpy\|memmove\|memset' "$out/asked")" -eq 0
@@ -18,6 +18,9 @@ nm -D --defined-only "$LIBWEFT" | awk '{ print $3 }' | sort >"$out/exported"
 for name in pthread_create thrd_create sigaction signal weft_thread_slot weft_fork_guard weft_runtime_v1; do
 	is "exports $name" "$(grep -cx "$name" "$out/exported")" -eq 1
 done
+
+# Exported here, it would take the place of every other library's (src/runtime/otel/otel_variable.h).
+is "does not export otel_thread_ctx_v1" "$(grep -cx otel_thread_ctx_v1 "$out/exported")" -eq 0
 
 # Every symbol that libweft.a gives to a stranger's link is prefixed, or weak.
 nm --defined-only -g "$LIBWEFT_A" 2>/dev/null | awk 'NF == 3 && $2 !~ /[VvWw]/ { print $3 }' | grep -v '^weft_' >"$out/foreign"
@@ -34,6 +37,7 @@ core_copies:dlsym core_customlabels_meet:dlsym core_fork:dlsym stack_module_map:
 core_key:pthread_key_create core_key:pthread_setspecific
 core_modules:dl_iterate_phdr core_modules:getcwd otel_otel_foreign:dl_iterate_phdr
 context_publish:secure_getenv otel_otel_process:secure_getenv otel_otel_resource:secure_getenv
+otel_otel_variable:dlopen otel_otel_variable:dlsym
 core_coro_blocks:malloc core_coro_blocks:free core_filters:pthread_getcpuclockid
 core_filters:secure_getenv core_filters:strstr core_real:dlsym core_real:dlerror core_real:dladdr
 sample_join:secure_getenv'
@@ -51,4 +55,10 @@ for object in $objects; do
 	is "$name asks libc for: $(tr '\n' ' ' <"$out/bad")" "$(wc -l <"$out/bad")" -eq 0
 done
 is "objects were looked at" "$(echo "$objects" | wc -l)" -gt 40
+
+# What is small lies together, so that a start and a fork touch few pages (WEFT_LARGE in core/runtime.h).
+for object in $objects $(find "$folder/libweft.so.p" -name 'hooks_*.o' -o -name 'start_*.o'); do
+	bytes=$(readelf -SW "$object" | awk '{ for (i = 1; i < NF; i++) if ($i == ".bss") print $(i + 4) }')
+	is "$(basename "$object" .c.o) has small things alone in .bss: 0x$bytes" $((0x${bytes:-0})) -le 2048
+done
 exit $failed

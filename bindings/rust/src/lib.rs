@@ -30,13 +30,15 @@
 //! `WEFT_LIB_DIR` says where it is when the linker would not find it. A program that has libweft.a
 //! inside and is run with libweft.so preloaded (`weft record` does that) has one context.
 //!
-//! So that readers of OpenTelemetry's context find a program that has libweft.a inside, its own
-//! build script says `cargo:rustc-link-arg=-Wl,--export-dynamic-symbol=otel_thread_ctx_v1`;
-//! `weft check` judges. A libweft.so that comes late, with a plugin, finds the copy inside the
-//! program when that is linked with `-Wl,--export-dynamic-symbol=weft_runtime_v1`.
+//! A program's own build script calls `weft::build::emit()` (feature `build`, as a
+//! build-dependency): then it finds libweft.so where `WEFT_LIB_DIR` has said it is, and, with
+//! libweft.a inside, exports what readers of OpenTelemetry's context look for (`weft check` judges)
+//! and what a libweft.so looks for that comes late, with a plugin.
 
 #![warn(missing_docs, missing_debug_implementations)]
 
+#[cfg(feature = "build")]
+pub mod build;
 pub mod coro;
 pub mod ctp;
 #[cfg(feature = "context")]

@@ -74,6 +74,8 @@ void finding_line(struct finding *out, const char *what, const char *path);
 int doctor_read_line(const char *path, char *line, unsigned int bytes);
 /* The line @name ("SigQ") of /proc/self/status; 0 or -errno. */
 int doctor_read_status(const char *name, char *value, unsigned int bytes);
+/* How many signals may be queued yet. */
+uint64_t doctor_signals_left(void);
 /* "256 KiB", "16 MiB", "unlimited" */
 const char *doctor_bytes(uint64_t bytes, char *text, unsigned int room);
 

@@ -97,7 +97,8 @@ void doctor_formats(struct finding *out)
 	finding_set(out, works ? FINDING_OK : FINDING_LIMITED, "%s", line);
 	if (strstr(line, "process context by failed"))
 		finding_choose(out, "OpenTelemetry's process context needs memfd_create, or a "
-				    "kernel that names memory (CONFIG_ANON_VMA_NAME)");
+				    "kernel that names memory (CONFIG_ANON_VMA_NAME), and the "
+				    "thread's libweft-otel.so beside libweft.so");
 	else if (!works)
 		finding_choose(out, "what another library of a process publishes is left alone");
 	else

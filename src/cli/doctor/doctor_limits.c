@@ -38,11 +38,18 @@ static unsigned long long queued_signals(void)
 	return doctor_read_status("SigQ", text, sizeof(text)) ? 0 : strtoull(text, NULL, 10);
 }
 
-static void probe_sigpending(struct finding *out)
+uint64_t doctor_signals_left(void)
 {
 	rlim_t limit = soft_limit(RLIMIT_SIGPENDING);
 	unsigned long long used = queued_signals();
-	unsigned long long left = limit > used ? limit - used : 0;
+
+	return limit > used ? limit - used : 0;
+}
+
+static void probe_sigpending(struct finding *out)
+{
+	rlim_t limit = soft_limit(RLIMIT_SIGPENDING);
+	unsigned long long used = queued_signals(), left = doctor_signals_left();
 
 	set_limit(out, limit, 0);
 	if (limit == RLIM_INFINITY)

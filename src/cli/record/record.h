@@ -35,6 +35,7 @@ struct record {
 	int status;     /* exit status */
 	uint64_t start_ns, leave_ns;
 	uint64_t looked_ns; /* when @unrecorded was filled last */
+	int is_calm;        /* the timer ticks seldom */
 	struct unrecorded unrecorded;
 };
 
@@ -50,7 +51,7 @@ enum record_event { RECORD_SIGNAL = 1 << 0, RECORD_TICK = 1 << 1, RECORD_END = 1
 unsigned int record_poll(struct record *r);
 void record_finish(struct record *r); /* the file, and what is told of it */
 void record_close_fds(const struct record *r);
-int record_is_time_to_look(struct record *r); /* for @unrecorded: at first, then once a second */
+int record_is_time_to_look(struct record *r); /* for @unrecorded */
 
 /* The one line at the end, hints, and what went wrong. Returns 0 or CLI_FAILED. */
 int record_tell(const struct record *r, const struct collector_result *result, int rc);

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TICK_NS 200000000        /* of the line of progress, and of --wait-all */
+#define TICK_NS 200000000        /* of the line of progress, of --wait-all, and at first */
 #define QUIET_TICK_NS 1000000000 /* without them */
 #define LOOK_NS UINT64_C(1000000000)
 #define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
@@ -27,20 +27,17 @@
 int record_prepare(struct record *r)
 {
 	static const int taken[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE};
-	struct timespec often = {0, TICK_NS}, seldom = {QUIET_TICK_NS / 1000000000, 0};
-	struct itimerspec tick = {often, often};
+	const struct itimerspec often = {{0, TICK_NS}, {0, TICK_NS}};
 	sigset_t set;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
 	program_prepare(&r->life, &set);
-	if (!r->progress && !r->wait_all)
-		tick.it_value = tick.it_interval = seldom;
 	r->pid_fd = -1;
 	r->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	r->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (r->signal_fd < 0 || r->timer_fd < 0 || timerfd_settime(r->timer_fd, 0, &tick, NULL))
+	if (r->signal_fd < 0 || r->timer_fd < 0 || timerfd_settime(r->timer_fd, 0, &often, NULL))
 		return -errno;
 	return 0;
 }
@@ -187,14 +184,28 @@ static int pause_ms(const struct record *r)
 	return -1;
 }
 
+/* Often at first, then once a second. */
 int record_is_time_to_look(struct record *r)
 {
 	uint64_t now_ns = clock_mono_ns();
 
-	if (r->finished || r->ended || (r->looked_ns && now_ns - r->looked_ns < LOOK_NS))
+	uint64_t gap_ns = now_ns - r->start_ns < LOOK_NS ? TICK_NS : LOOK_NS;
+
+	if (r->finished || r->ended || (r->looked_ns && now_ns - r->looked_ns < gap_ns))
 		return 0;
 	r->looked_ns = now_ns;
 	return 1;
+}
+
+/* A brief program is looked at a few times; where nothing is shown, that is all there was to do. */
+static void calm_down(struct record *r)
+{
+	const struct timespec seldom = {QUIET_TICK_NS / 1000000000, 0};
+	const struct itimerspec tick = {seldom, seldom};
+
+	if (r->progress || r->wait_all || r->is_calm || clock_mono_ns() - r->start_ns < LOOK_NS)
+		return;
+	r->is_calm = timerfd_settime(r->timer_fd, 0, &tick, NULL) == 0;
 }
 
 unsigned int record_poll(struct record *r)
@@ -212,6 +223,7 @@ unsigned int record_poll(struct record *r)
 	if (fd[1].revents && read(r->timer_fd, &ticks, sizeof(ticks)) > 0) {
 		show_warnings(r);
 		show_progress(r);
+		calm_down(r);
 		events = RECORD_TICK;
 	}
 	return events | (fd[0].revents ? RECORD_SIGNAL : 0) | (fd[2].revents ? RECORD_END : 0);

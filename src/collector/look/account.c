@@ -97,7 +97,8 @@ static void account_take_name(const struct account *a, struct watched_thread *t)
 	if (t->account.named || t->account.cpu_ns < WORTH_NS)
 		return;
 	t->account.named = 1;
-	if (thread_stat_read(a->process->proc_fd, t->tid, &stat) == 0 && stat.start == t->start)
+	if (thread_stat_read(a->process->proc_fd, t->tid, &stat) == 0 && stat.start == t->start &&
+	    process_has_thread(a->process, t->tid, stat.stack_start))
 		memcpy(t->name, stat.name, sizeof(t->name));
 }
 

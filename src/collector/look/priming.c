@@ -274,7 +274,8 @@ static void name_when_deaf(struct priming *p, struct watched_thread *t,
 		return;
 	if (!process_runs_on(p->process))
 		return; /* exec: another program, which has not joined and is no thread of ours */
-	memcpy(t->name, stat.name, sizeof(t->name)); /* its present name */
+	if (process_has_thread(p->process, t->tid, stat.stack_start))
+		memcpy(t->name, stat.name, sizeof(t->name)); /* its present name */
 	t->unsampled = why;
 	t->unsampled_head = t->effort.head;
 }
@@ -397,7 +398,7 @@ static void look_at_filters(struct priming *p, struct threads *threads)
 			p->filter_cursor = 0;
 			return;
 		}
-		if (filters_look(p->process, t->tid))
+		if (t->tid != p->process->pid && filters_look(p->process, t->tid))
 			return;
 	}
 }

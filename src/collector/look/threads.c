@@ -161,7 +161,10 @@ static struct watched_thread *threads_meet(struct threads *t, const struct liste
 	w->start = stat.start;
 	w->slot = THREADS_NO_SLOT;
 	w->seen_ns = now_ns;
-	memcpy(w->name, stat.name, sizeof(w->name));
+	if (process_has_thread(t->process, l->tid, stat.stack_start))
+		memcpy(w->name, stat.name, sizeof(w->name));
+	else
+		memcpy(w->name, t->process->command, sizeof(w->name) - 1);
 	return w;
 }
 

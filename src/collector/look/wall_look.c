@@ -144,12 +144,6 @@ static uint8_t wall_look_state_of(char letter)
 	return letter == 'D' ? WEFT_STATE_UNINTERRUPTIBLE : WEFT_STATE_SLEEPING;
 }
 
-/* After an exec that tid is another program's. 0: we may not know (it is not dumpable). */
-static int is_its_program(const struct wall *w, const struct thread_stat *stat)
-{
-	return !stat->stack_start || stat->stack_start == w->process->stack_start;
-}
-
 static int wall_look_read_stat(const struct wall *w, struct wall_thread *t, struct thread_stat *out)
 {
 	char text[TEXT_BYTES];
@@ -164,11 +158,12 @@ int wall_read_state(struct wall *w, struct wall_thread *t)
 	int ours = sched_getcpu();
 
 	if (wall_look_read_stat(w, t, &stat) < 0 || stat.state == 'Z' || stat.state == 'X' ||
-	    !is_its_program(w, &stat)) {
+	    !process_has_stack(w->process, stat.stack_start)) {
 		wall_count(w, WEFT_COUNTER_WALL_GONE, 1);
 		return 0;
 	}
-	memcpy(t->watched->name, stat.name, sizeof(stat.name)); /* by which it is judged here */
+	if (process_has_thread(w->process, t->watched->tid, stat.stack_start))
+		memcpy(t->watched->name, stat.name, sizeof(stat.name)); /* by which it is judged */
 	w->look.state = wall_look_state_of(stat.state);
 	w->look.is_on_our_cpu = ours >= 0 && stat.cpu == ours;
 	w->look.is_filtered = wall_is_off(w) || (w->options.pattern &&

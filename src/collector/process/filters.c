@@ -54,11 +54,21 @@ static uint32_t filters_of_first(void)
 	return count;
 }
 
+static int is_strange_number(int proc_fd, uint32_t count)
+{
+	return count && count != filters_of_first() && count != filters_number_said(proc_fd);
+}
+
 static int filters_proc_strange(int proc_fd)
 {
-	uint32_t count = filters_of_all(proc_fd);
+	return is_strange_number(proc_fd, filters_of_all(proc_fd));
+}
 
-	return count && count != filters_of_first() && count != filters_number_said(proc_fd);
+/* The only thread's are known: the process waits for its answer meanwhile. */
+int filters_are_strange_as_met(const struct process *p)
+{
+	return p->met_threads == 1 ? is_strange_number(p->proc_fd, p->filters)
+				   : filters_proc_strange(p->proc_fd);
 }
 
 int filters_are_strange(pid_t pid)

@@ -18,6 +18,7 @@
 
 /* Of all its threads: 0 = none but known ones, 1 = there are others. */
 int filters_are_strange(pid_t pid);
+int filters_are_strange_as_met(const struct process *p); /* of one that has just been met */
 
 /* Has it been found careful, by its own hooks or by us? */
 int filters_are_feared(const struct process *p);

@@ -35,6 +35,17 @@ static void take_stat(struct process *p)
 	p->stack_start = stat_number(text, STAT_STACK_START);
 }
 
+/* Likewise. */
+static void take_status(struct process *p)
+{
+	struct thread_status status = {.files_user = (uid_t)-1};
+
+	thread_status_read(p->proc_fd, (int32_t)p->pid, &status);
+	p->filters = status.filters;
+	p->met_threads = status.threads;
+	p->files_user = status.files_user;
+}
+
 char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 {
 	char *text = proc_read_all(p->proc_fd, name, bytes);
@@ -60,11 +71,19 @@ int process_thread_name(const struct process *p, int32_t tid, char *out, size_t 
 	return 1;
 }
 
+int process_has_stack(const struct process *p, uint64_t stack_start)
+{
+	return stack_start == 0 || stack_start == p->stack_start;
+}
+
+int process_has_thread(const struct process *p, int32_t tid, uint64_t stack_start)
+{
+	return tid != (int32_t)p->pid || stack_start == p->stack_start;
+}
+
 int process_runs_on(const struct process *p)
 {
-	uint64_t start = process_stat_number(p->proc_fd, STAT_STACK_START);
-
-	return start == 0 || start == p->stack_start;
+	return process_has_stack(p, process_stat_number(p->proc_fd, STAT_STACK_START));
 }
 
 static void process_read_command(struct process *p)
@@ -86,7 +105,7 @@ int process_meet(struct process *p, pid_t pid)
 	if (p->proc_fd < 0)
 		return -errno;
 	take_stat(p);
-	thread_filters_read(p->proc_fd, (int32_t)pid, &p->filters);
+	take_status(p);
 	p->root_fd = openat(p->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	p->command_line = process_command_line(p->proc_fd);
 	process_read_command(p);

@@ -82,7 +82,10 @@ struct process {
 	uint64_t cpu_before_ns; /* used before opened_ns: not the recording's */
 	uint64_t start_ticks;   /* of the process, since the boot */
 	uint64_t stack_start;   /* random: tells one program from the next under the same pid */
-	uint32_t filters;       /* seccomp filters that it had as it was met */
+	/* As it was met. */
+	uint32_t filters;     /* seccomp filters of its first thread */
+	uint32_t met_threads; /* how many it had; 0 = not known */
+	uid_t files_user;     /* of the files that it made; (uid_t)-1 = not known */
 	char command[64], group[96];
 	char *command_line;
 	int root_fd, proc_fd; /* O_PATH; -1 = cannot be had */
@@ -144,7 +147,13 @@ char *process_read_own(const struct process *p, const char *name, size_t *bytes)
 /* Likewise, the present name of one of its threads, by its number inside: 1; 0: @out stays. */
 int process_thread_name(const struct process *p, int32_t tid, char *out, size_t room);
 
-/* Does it still run that program? 1, too, where that cannot be read. */
+/* Does it still run that program? 1, too, where that cannot be read. The second: by what was read
+ * of a thread together with the rest. */
 int process_runs_on(const struct process *p);
+int process_has_stack(const struct process *p, uint64_t stack_start);
+
+/* May what was read of thread @tid, its name, be taken for this program's? After an exec the main
+ * thread is another's; while one is under way it has that one's name already, and no stack yet. */
+int process_has_thread(const struct process *p, int32_t tid, uint64_t stack_start);
 
 #endif

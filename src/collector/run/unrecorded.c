@@ -22,9 +22,9 @@
 #define SEEN_MAX 65536    /* programs that are remembered */
 #define LATE_NS 100000000 /* the first tick of a forked child begins its session */
 
-/* Tells a program from the next that the same pid runs, after an exec. */
+/* Tells a program from the next that the same pid runs, after an exec, also of the same file. */
 struct seen_key {
-	uint64_t pid, device, inode;
+	uint64_t pid, device, inode, stack_start;
 };
 
 static const char *const unrecorded_reasons[PROGRAM_UNREADABLE + 1] = {
@@ -57,13 +57,16 @@ static void unrecorded_note(struct unrecorded *u, pid_t pid, const char *why)
 
 static int unrecorded_key_of(struct seen_key *key, pid_t pid)
 {
-	char path[32];
+	char path[32], text[1024];
+	struct thread_stat thread = {.stack_start = 0};
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (stat(path, &st))
 		return 0;
-	*key = (struct seen_key){(uint64_t)pid, st.st_dev, st.st_ino};
+	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
+		thread_parse_stat(text, &thread);
+	*key = (struct seen_key){(uint64_t)pid, st.st_dev, st.st_ino, thread.stack_start};
 	return 1;
 }
 

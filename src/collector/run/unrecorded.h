@@ -25,7 +25,7 @@ struct map;
 struct unrecorded {
 	struct unrecorded_program program[UNRECORDED_MAX]; /* the first */
 	size_t count;                                      /* of all */
-	struct map *seen; /* {pid, file} -> looked at; NULL at first */
+	struct map *seen; /* {pid, file, place of its stack} -> looked at; NULL at first */
 };
 
 /* Looks at @root and its descendants, or at the descendants alone. */

@@ -129,6 +129,11 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 
 	if (rc)
 		return rc;
+	/* A strange filter: of a child that was forked before anybody had seen its parent's. */
+	if (filters_are_strange_as_met(p)) {
+		process_free(p);
+		return -ECANCELED;
+	}
 	p->inside_pid = hello->pid;
 	if (recording_system_enabled(w->worker->recording, SYSTEM_ENVIRONMENT))
 		p->work->first_environ =
@@ -201,17 +206,14 @@ static void watch_join_count_refused(struct watch *w, pid_t pid, int rc)
 
 static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello *hello)
 {
+	int rc = -ECANCELED;
 	struct session *s;
-	int rc;
 
-	/* A strange filter: of a child that was forked before anybody had seen its parent's. */
-	if (!end_older(w, pid) || !is_welcome(w, pid) || filters_are_strange(pid)) {
-		rendezvous_answer(fd, -ECANCELED, NULL);
-		return;
-	}
-	rc = make_session(w, pid, hello, &s);
+	if (end_older(w, pid) && is_welcome(w, pid))
+		rc = make_session(w, pid, hello, &s);
 	if (rc) {
-		watch_join_count_refused(w, pid, rc);
+		if (rc != -ECANCELED)
+			watch_join_count_refused(w, pid, rc);
 		rendezvous_answer(fd, rc, NULL);
 		return;
 	}
@@ -224,6 +226,7 @@ static void welcome(struct watch *w, int fd, pid_t pid, const struct weft_hello 
 		return;
 	}
 	watch_begin_session(w, s);
+	session_touch_ahead(s);
 }
 
 static void watch_answer(struct watch *w, const struct caller *c)

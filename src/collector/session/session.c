@@ -201,7 +201,6 @@ int session_new(struct session **out, struct process *p, const struct session_se
 		session_free(s);
 		return rc;
 	}
-	session_touch_ahead(s);
 	*out = s;
 	return 0;
 }

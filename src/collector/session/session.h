@@ -89,6 +89,11 @@ struct session {
  * nothing. 0 and *out, or -errno. */
 int session_new(struct session **out, struct process *p, const struct session_settings *settings);
 
+/* Touch the control page and each ring's first page of the next few slots, so that their first use
+ * costs the target no page allocation. Each pass does; when a session is new, so does who has
+ * answered the process, which waits for that. */
+void session_touch_ahead(struct session *s);
+
 /* Frees what belongs to the drain thread; the mapping belongs to the process. */
 void session_free(struct session *s);
 

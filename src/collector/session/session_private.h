@@ -64,9 +64,6 @@ struct session *session_of(struct process *p);
 int session_map(struct session *s);
 /* What every recording has in the header: the clocks of this moment, and the settings. */
 void session_write_settings(struct session *s, const struct session_settings *settings);
-/* Touch the control page and each ring's first page of the next few slots, so that their
- * first use costs the target no page allocation. */
-void session_touch_ahead(struct session *s);
 
 void session_mark(struct session *s, uint32_t index); /* it is looked at in the next pass */
 

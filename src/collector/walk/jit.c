@@ -28,14 +28,6 @@
 #define TICKS_NS INT64_C(30000000)
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
-/* Whose files: what is asked at the process's first word, for later it may be gone. */
-struct jit_owner {
-	int root_fd, proc_fd; /* O_PATH, not ours; -1 = cannot be had */
-	pid_t inside_pid;     /* as the process sees itself */
-	uid_t uid;            /* that its files had then; (uid_t)-1 = not known */
-	int64_t started_ns;   /* CLOCK_REALTIME; 0 = not known */
-};
-
 /* One of the two files. */
 struct source {
 	dev_t device;
@@ -47,6 +39,7 @@ struct source {
 
 struct jit {
 	struct jit_owner owner;
+	int64_t started_ns; /* its owner, by CLOCK_REALTIME; 0 = not known */
 	const struct maps *maps;
 	struct jit_code *code;
 	struct source map, dump;
@@ -86,11 +79,9 @@ static uid_t user_of(int proc_fd)
 	return uid;
 }
 
-/* By its stat, which has it in ticks since the boot. */
-static int64_t jit_start_of(int proc_fd)
+static int64_t jit_start_of(const struct jit_owner *o)
 {
-	int64_t ticks = (int64_t)process_stat_number(proc_fd, STAT_START_TIME);
-	int64_t second = sysconf(_SC_CLK_TCK);
+	int64_t ticks = (int64_t)o->start_ticks, second = sysconf(_SC_CLK_TCK);
 
 	if (ticks <= 0 || second <= 0)
 		return 0;
@@ -151,11 +142,11 @@ static int open_map(const struct jit_owner *o, struct stat *st)
 	return jit_checked(o, fd, st);
 }
 
-static int is_older(const struct jit_owner *o, const struct stat *st)
+static int is_older(const struct jit *j, const struct stat *st)
 {
 	int64_t written_ns = st->st_mtim.tv_sec * SECOND_NS + st->st_mtim.tv_nsec;
 
-	return o->started_ns != 0 && written_ns + TICKS_NS < o->started_ns;
+	return j->started_ns != 0 && written_ns + TICKS_NS < j->started_ns;
 }
 
 static int is_dump_marker(const struct jit_owner *o, const struct mapping *one)
@@ -194,27 +185,22 @@ static void note_older_map(struct jit *j)
 
 	if (fd < 0)
 		return;
-	if (is_older(&j->owner, &st) && jit_map_skip(&j->map_reader, fd) == 0) {
+	if (is_older(j, &st) && jit_map_skip(&j->map_reader, fd) == 0) {
 		j->map.device = st.st_dev;
 		j->map.inode = st.st_ino;
 	}
 	close(fd);
 }
 
-struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid, const struct maps *maps)
+struct jit *jit_new(const struct jit_owner *owner, const struct maps *maps)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return NULL;
 	j->maps = maps;
-	j->owner = (struct jit_owner){
-		.root_fd = root_fd,
-		.proc_fd = proc_fd,
-		.inside_pid = inside_pid,
-		.uid = proc_fd >= 0 ? user_of(proc_fd) : (uid_t)-1,
-		.started_ns = proc_fd >= 0 ? jit_start_of(proc_fd) : 0,
-	};
+	j->owner = *owner;
+	j->started_ns = jit_start_of(owner);
 	note_older_map(j);
 	return j;
 }
@@ -268,7 +254,7 @@ static int look_at_map(struct jit *j)
 		j->map.device = st.st_dev;
 		j->map.inode = st.st_ino;
 	}
-	if (!is_older(&j->owner, &st))
+	if (!is_older(j, &st))
 		rc = code_of(j) ? jit_map_read(&j->map_reader, fd, j->map.looked_ns, PORTION_BYTES,
 					       j->code)
 				: -ENOMEM;

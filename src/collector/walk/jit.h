@@ -21,12 +21,19 @@ struct jit;
 /* What all processes together may remember of their JIT code. */
 #define JIT_BUDGET_BYTES ((size_t)512 << 20)
 
+/* Whose code: what is known at the process's first word, for later it may be gone. */
+struct jit_owner {
+	int root_fd, proc_fd; /* O_PATH, not ours; -1 = cannot be had */
+	pid_t inside_pid;     /* as the process sees itself */
+	uid_t uid;            /* that its files had then; (uid_t)-1 = not known */
+	uint64_t start_ticks; /* since the machine's boot; 0 = not known */
+};
+
 /*
- * jit_new() - at the first word of a process, before it has made any code. @root_fd and @proc_fd
- * (-1 = none) stay the caller's, as do @maps, its mappings as they are known; all must live as
- * long. NULL: out of memory.
+ * jit_new() - at the first word of a process, before it has made any code. The owner's descriptors
+ * and @maps, its mappings as they are known, must live as long. NULL: out of memory.
  */
-struct jit *jit_new(int root_fd, int proc_fd, pid_t inside_pid, const struct maps *maps);
+struct jit *jit_new(const struct jit_owner *owner, const struct maps *maps);
 void jit_free(struct jit *j); /* takes NULL */
 
 /* Can there be JIT code in @m? In what has no ELF file behind it; not in NULL. */

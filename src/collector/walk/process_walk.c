@@ -29,7 +29,15 @@ void process_walk_release(struct process_walk *w)
 
 int process_walk_jit(struct process *p)
 {
-	p->walk->jit = jit_new(p->root_fd, p->proc_fd, p->inside_pid, &p->walk->maps);
+	struct jit_owner owner = {
+		.root_fd = p->root_fd,
+		.proc_fd = p->proc_fd,
+		.inside_pid = p->inside_pid,
+		.uid = p->files_user,
+		.start_ticks = p->start_ticks,
+	};
+
+	p->walk->jit = jit_new(&owner, &p->walk->maps);
 	return p->walk->jit ? 0 : -ENOMEM;
 }
 

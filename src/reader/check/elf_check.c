@@ -121,6 +121,36 @@ void check_pointer(struct check_verdict *v, const struct elf_facts *facts, enum 
 	}
 }
 
+/*
+ * glibc relocates a static-pie before its thread-local storage exists, and ends the program at a
+ * relocation that names a thread-local variable. musl does not.
+ */
+static int ends_before_main(const struct elf_facts *facts, enum elf_fact_name which)
+{
+	return facts->kind == ELF_IS_STATIC_PIE && facts->is_of_glibc &&
+	       facts->facts[which].named & TLS_BY_OFFSET;
+}
+
+void check_program_access(struct check_verdict *v, const struct elf_facts *facts,
+			  enum elf_fact_name which)
+{
+	struct check_finding *f = check_add(v, CHECK_OK, "access", "access");
+	const char *name = elf_fact_names[which];
+
+	check_say(f, "at a fixed distance from the thread pointer (%s)",
+		  facts->facts[which].named & TLS_BY_OFFSET ? "initial-exec" : "local-exec");
+	if (!ends_before_main(facts, which))
+		return;
+	f->state = CHECK_BAD;
+	check_say(f,
+		  "by a relocation that names %s, at which glibc ends a static-pie before main()",
+		  name);
+	check_mend(f,
+		   "compile what uses it with -ftls-model=local-exec, or let it use a hidden alias "
+		   "of %s; or link without -static-pie",
+		   name);
+}
+
 const char *check_descriptor_options(const struct elf_facts *facts)
 {
 	if (facts->machine == EM_AARCH64)
@@ -185,8 +215,8 @@ static void check_weft(struct elf_check *c)
 	if (facts->libweft[0]) {
 		f = check_add(v, CHECK_INFO, "library", "library");
 		check_say(f,
-			  "%s, which this file needs, publishes OpenTelemetry's context: check "
-			  "that file, too",
+			  "%s, which this file needs, publishes OpenTelemetry's context by the "
+			  "variable of libweft-otel.so beside it: check that file, too",
 			  facts->libweft);
 	}
 	if (!facts->liblabels[0] && !c->verdicts[CHECK_CUSTOM_LABELS].is_published) {

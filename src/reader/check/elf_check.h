@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#define CHECK_FINDINGS_MAX 10
+#define CHECK_FINDINGS_MAX 12
 
 enum check_state {
 	CHECK_OK,
@@ -70,6 +70,10 @@ void check_pointer(struct check_verdict *v, const struct elf_facts *facts,
 		   enum elf_fact_name which);
 void check_by_weft(struct check_verdict *v, int fd, const struct elf_facts *facts,
 		   enum elf_fact_name which);
+
+/* Where a program's variable lies, and whether the program gets as far as main(). */
+void check_program_access(struct check_verdict *v, const struct elf_facts *facts,
+			  enum elf_fact_name which);
 
 /* How a library is to be compiled so that its variable is reached by a TLS descriptor. */
 const char *check_descriptor_options(const struct elf_facts *facts);

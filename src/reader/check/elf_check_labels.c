@@ -91,6 +91,18 @@ static void check_labels_access(struct check_verdict *v, const struct elf_facts 
 	}
 }
 
+/* What the one reader in production takes of a set, a key and a value; the rest is cut off. */
+static void check_limits(struct check_verdict *v)
+{
+	struct check_finding *f = check_add(v, CHECK_INFO, "limits", "limits");
+
+	check_say(
+		f,
+		"Parca's agent reads the first 10 places of a set (empty ones count), 25 bytes of "
+		"a key and 53 of a value, up to a NUL; what is behind is cut off");
+	check_mend(f, "keep labels that it is to show short, and first; weft reads all");
+}
+
 static void check_loading(struct check_verdict *v)
 {
 	struct check_finding *f = check_add(v, CHECK_INFO, "loading", "loading");
@@ -122,9 +134,10 @@ void check_custom_labels(struct elf_check *c, int fd)
 			check_labels_access(v, facts);
 		check_loading(v);
 	} else if (has_set) {
-		check_say(check_add(v, CHECK_OK, "access", "access"),
-			  "at a fixed distance from the thread pointer");
+		check_program_access(v, facts, FACT_LABELS_SET);
 	}
+	if (has_set)
+		check_limits(v);
 	if (elf_fact_is_defined(&facts->facts[FACT_LABELS_SET]))
 		check_by_weft(v, fd, facts, FACT_LABELS_SET);
 }

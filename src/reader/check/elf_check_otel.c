@@ -40,15 +40,6 @@ static void check_otel_access(struct check_verdict *v, const struct elf_facts *f
 	}
 }
 
-static void check_program_access(struct check_verdict *v, const struct elf_facts *facts)
-{
-	int by_offset = facts->facts[FACT_OTEL].named & TLS_BY_OFFSET;
-
-	check_say(check_add(v, CHECK_OK, "access", "access"),
-		  "at a fixed distance from the thread pointer (%s)",
-		  by_offset ? "initial-exec" : "local-exec");
-}
-
 void check_otel(struct elf_check *c, int fd)
 {
 	const struct elf_facts *facts = &c->facts;
@@ -63,6 +54,6 @@ void check_otel(struct elf_check *c, int fd)
 	if (has_symbol && elf_facts_is_library(facts))
 		check_otel_access(v, facts);
 	else if (has_symbol)
-		check_program_access(v, facts);
+		check_program_access(v, facts, FACT_OTEL);
 	check_by_weft(v, fd, facts, FACT_OTEL);
 }

@@ -215,6 +215,24 @@ static void elf_facts_read_dynamic(struct pass *p, Elf_Data *data, const GElf_Sh
 	}
 }
 
+/* ---- notes */
+
+/* The note of the oldest kernel, which glibc's start files have, and musl's have not. */
+static void read_notes(struct pass *p, Elf_Data *data, const GElf_Shdr *header)
+{
+	size_t at = 0, next, name, text;
+	GElf_Nhdr note;
+
+	(void)header;
+	while ((next = gelf_getnote(data, at, &note, &name, &text)) > 0) {
+		p->out->is_of_glibc |= note.n_type == NT_GNU_ABI_TAG &&
+				       note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+				       memcmp((const char *)data->d_buf + name, ELF_NOTE_GNU,
+					      sizeof(ELF_NOTE_GNU)) == 0;
+		at = next;
+	}
+}
+
 /* ---- the file */
 
 typedef void (*section_reader)(struct pass *p, Elf_Data *data, const GElf_Shdr *header);
@@ -228,6 +246,7 @@ static const struct {
 	{SHT_DYNSYM, 1, read_symbols},
 	{SHT_SYMTAB, 1, read_symbols},
 	{SHT_DYNAMIC, 1, elf_facts_read_dynamic},
+	{SHT_NOTE, 1, read_notes},
 	{SHT_RELA, 2, elf_facts_read_relocations},
 };
 

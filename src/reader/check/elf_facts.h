@@ -50,6 +50,7 @@ struct elf_facts {
 	enum elf_kind kind;
 	int has_sections, has_dynamic_symbols, has_symbols;
 	int has_static_tls; /* DF_STATIC_TLS */
+	int is_of_glibc;    /* a program: linked with glibc's start files (their note is there) */
 	uint64_t tls_bytes; /* PT_TLS; 0 = none */
 	char soname[256];   /* "" = none */
 	char libweft[256];  /* the first needed library of this name, "" = none */

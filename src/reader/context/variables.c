@@ -64,6 +64,7 @@ static void note_own(struct target *t, struct published_variable *v)
 		uint32_t word;
 
 		v->is_own[k] = module_u32(t, path, "weft_runtime_v1", &word) == -ENOEXEC ||
+			       module_u32(t, path, "weft_otel_variable_v1", &word) == -ENOEXEC ||
 			       module_u32(t, path, "weft_custom_labels_v1", &word) == -ENOEXEC;
 		v->own += v->is_own[k];
 	}

@@ -217,6 +217,18 @@ WEFT_API void weft_context_set_trace_all(uint64_t span_id, uint64_t root_span_id
 	write_and_publish(slot, &c);
 }
 
+/* One word, which goes with the ids that the thread has: a reader sees it before or after. */
+WEFT_API void weft_context_set_trace_flags(uint32_t trace_flags)
+{
+	struct weft_slot *slot = weft_thread_own_slot();
+
+	if (!slot)
+		return;
+	store_release(&slot->ext.trace_flags, trace_flags);
+	if (load_relaxed(weft_fork_guard) & WEFT_GUARD_PUBLISHES)
+		weft_publish(slot, WEFT_CHANGED_FLAGS);
+}
+
 WEFT_API void weft_context_clear(void)
 {
 	static const struct weft_context nothing;

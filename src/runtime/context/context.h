@@ -79,7 +79,7 @@ int weft_write_is_open(const struct weft_slot *slot);
 void weft_publish_withdraw(struct weft_slot *slot);
 
 /* Called where system calls are allowed (a thread's claim and end, weft_label_key()): does what
- * label writes have postponed, such as notifying listeners of a new key. */
+ * label writes have postponed: another library's keys are looked at again. */
 void weft_publish_deferred(void);
 
 /* In a forked child, which does not share what its parent publishes. System calls. */

@@ -2,8 +2,9 @@
 /*
  * Labels as the records of a session encode them (struct weft_sample_label).
  *
- * A set may be a program's own (libcustomlabels-weft.so): its counts and lengths are cut to what a
- * record may hold; its pointers are trusted, as the program trusts them.
+ * A set may be a program's own that libcustomlabels-weft.so has made (never another): its counts
+ * and lengths are cut to what a record may hold; its pointers are trusted, as the program trusts
+ * them.
  */
 #include "runtime/context/labels.h"
 

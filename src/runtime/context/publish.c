@@ -286,7 +286,7 @@ void weft_publish_withdraw(struct weft_slot *slot)
 void weft_publish_deferred(void)
 {
 	if (publish_is_on(WEFT_FORMAT_OTEL))
-		weft_otel_notify();
+		weft_otel_look_again();
 }
 
 /* ---- for the whole process */

@@ -24,10 +24,10 @@ struct entry {
 	uint32_t size;
 };
 
-static struct entry table[TABLE_SIZE]; /* by id order: index + 1 is the id */
-static uint32_t buckets[TABLE_SIZE];   /* id, 0 = empty; linear probing */
+static WEFT_LARGE struct entry table[TABLE_SIZE]; /* by id order: index + 1 is the id */
+static WEFT_LARGE uint32_t buckets[TABLE_SIZE];   /* id, 0 = empty; linear probing */
 static uint32_t id_last;
-static char names[WEFT_TAGS][NAME_BYTES_MAX + 1];
+static WEFT_LARGE char names[WEFT_TAGS][NAME_BYTES_MAX + 1];
 
 /* The bucket of this string, or the empty one where it belongs. */
 static uint32_t *find_bucket(const char *string, uint32_t size, uint32_t hash)

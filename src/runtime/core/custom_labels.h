@@ -12,6 +12,7 @@
 #ifndef WEFT_RUNTIME_CUSTOM_LABELS_H
 #define WEFT_RUNTIME_CUSTOM_LABELS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <weft/abi/custom_labels_v1.h>
@@ -29,13 +30,20 @@ struct weft_custom_labels_v1 {
 	struct weft_custom_labels_set **(*current)(void);
 	/* Passes the runtime; of several, the last one counts. */
 	void (*meet)(const struct weft_runtime_v1 *runtime);
+	/* 1: the library has made @set, which is not freed. Looks at nothing that @set leads to if
+	 * it is another's. In handlers, too. */
+	int (*is_set)(const struct weft_custom_labels_set *set);
 };
+/* What the first version had. */
+#define WEFT_CUSTOM_LABELS_V1_BYTES offsetof(struct weft_custom_labels_v1, is_set)
 
 /*
  * Every set that the library makes has a u64 before it, its generation: from a counter of the
  * process when it is made (so that no pair of address and generation comes twice), and changed with
  * every change. A set in custom_labels_current_set that is not in one of weft's slots belongs to
- * the program: weft does not write to it, and records its labels.
+ * the program, and weft does not write to it. Its labels are recorded if the library has made it.
+ * Of any other set nothing is known but what its own maker promises a reader who stops the thread:
+ * weft's handlers look at nothing there.
  */
 extern struct weft_custom_labels_v1 weft_custom_labels_v1;
 

@@ -57,7 +57,7 @@ int weft_meet_open(const struct weft_runtime_v1 *own)
 	/* a library that has not begun yet calls labels_join() when it does */
 	joins = !weft_meet_library && library &&
 		library->version == WEFT_CUSTOM_LABELS_V1_VERSION &&
-		load_acquire(&library->size) >= sizeof(*library);
+		load_acquire(&library->size) >= WEFT_CUSTOM_LABELS_V1_BYTES;
 	if (joins)
 		weft_meet_join(library, own);
 	if (!library && dlsym(RTLD_DEFAULT, "custom_labels_abi_version"))

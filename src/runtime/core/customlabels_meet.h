@@ -54,13 +54,29 @@ static inline struct weft_custom_labels_set **weft_meet_cell(const struct weft_m
 	return (struct weft_custom_labels_set **)(uintptr_t)m->cell;
 }
 
-/* A set of the program's own that stands in the calling thread's pointer; NULL: none. */
-static inline const struct weft_custom_labels_set *weft_meet_foreign(const struct weft_meet *m)
+/* What stands in the calling thread's pointer if it is none of weft's sets; NULL: nothing. */
+static inline const struct weft_custom_labels_set *weft_meet_other(const struct weft_meet *m)
 {
 	struct weft_custom_labels_set **cell = weft_meet_cell(m);
 	const struct weft_custom_labels_set *now = cell ? load_relaxed(cell) : NULL;
 
 	return now && !weft_meet_is_weft(now) ? now : NULL;
+}
+
+/* Has the library made @set, so that there is a generation before it? */
+static inline int weft_meet_knows(const struct weft_custom_labels_set *set)
+{
+	const struct weft_custom_labels_v1 *library = load_acquire(&weft_meet_library);
+
+	return library && library->size >= sizeof(*library) && library->is_set(set);
+}
+
+/* A set of the program's own, of a known make, that stands there; NULL: none. */
+static inline const struct weft_custom_labels_set *weft_meet_foreign(const struct weft_meet *m)
+{
+	const struct weft_custom_labels_set *other = weft_meet_other(m);
+
+	return __builtin_expect(other && weft_meet_knows(other), 0) ? other : NULL;
 }
 
 #endif

@@ -27,7 +27,7 @@
 /* In libpthread on an older glibc. */
 #pragma weak pthread_getcpuclockid
 
-static char status[STATUS_BYTES]; /* the constructor runs once */
+static WEFT_LARGE char status[STATUS_BYTES]; /* the constructor runs once */
 
 /* The number behind the line's name; -1: there is no such line. */
 static long filters_field(const char *name)

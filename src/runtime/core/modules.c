@@ -16,7 +16,7 @@
 #include "runtime/core/loaded_object.h"
 #include "runtime/core/sys.h"
 
-static char path_room[4096];
+static WEFT_LARGE char path_room[4096];
 
 /* By the current working directory, which the program may have changed since it loaded @path. */
 static const char *absolute_path(const char *path)
@@ -56,7 +56,7 @@ struct known {
 	uint8_t is_loaded, is_seen;
 };
 
-static struct known known[KNOWN_MAX];
+static WEFT_LARGE struct known known[KNOWN_MAX];
 static uint32_t known_count;
 static uint64_t looked_ns, epoch;
 static unsigned long long adds_seen, subs_seen;
@@ -136,6 +136,7 @@ static int modules_visit_object(struct dl_phdr_info *info, size_t size, void *ar
 	struct look *look = arg;
 	struct weft_log_module module;
 	uint32_t before = known_count;
+	const char *path = NULL;
 	struct weft_object object;
 	struct known *k;
 
@@ -144,13 +145,15 @@ static int modules_visit_object(struct dl_phdr_info *info, size_t size, void *ar
 	weft_object_read(&object, info);
 	module = (struct weft_log_module){
 		.bias = object.base, .start = object.low, .end = object.high};
-	k = module.end ? modules_find_known(&module, module_path(info)) : NULL;
+	if (module.end)
+		path = module_path(info);
+	k = path ? modules_find_known(&module, path) : NULL;
 	if (!k)
 		return 0;
 	if (look->is_first)
-		modules_append(WEFT_LOG_MODULE, k, &module, sizeof(module), module_path(info));
+		modules_append(WEFT_LOG_MODULE, k, &module, sizeof(module), path);
 	else if (!k->is_loaded)
-		modules_append_loaded(look, k, known_count != before, module_path(info));
+		modules_append_loaded(look, k, known_count != before, path);
 	k->is_loaded = k->is_seen = 1;
 	return 0;
 }

@@ -38,6 +38,7 @@ struct ring_append {
 	uint64_t frame;
 	uint64_t start; /* position of the record */
 	enum weft_ring_result result;
+	struct weft_ring_producer *producer; /* of the ring: what is written cannot change it */
 };
 
 /* busy is set. WEFT_RING_NESTED; or WEFT_RING_HEALED: busy is ours, and the next record begins at
@@ -54,25 +55,37 @@ static inline void ring_put_pad(const struct ring *r, uint32_t place, uint32_t b
 	pad->flags = 0;
 }
 
+/* The record does not fit before the ring's end, which is @left bytes away: it goes to the ring's
+ * beginning. @used: from tail to @from. */
+static inline void *ring_place_behind_pad(const struct ring *r, uint64_t from, uint64_t used,
+					  uint32_t left, uint32_t bytes, uint64_t *start)
+{
+	if (used > r->bytes || r->bytes - used < (uint64_t)left + bytes)
+		return 0;
+	ring_put_pad(r, r->bytes - left, left);
+	*start = from + left;
+	return r->data;
+}
+
 /*
  * Room for a record of @bytes from position @from on, after a pad if need be; *start: its position.
  * Pairs: acquire of tail with the release in ring_reader_release(). model: ROOM, PAD
  */
 static inline void *ring_place(const struct ring *r, uint64_t from, uint32_t bytes, uint64_t *start)
 {
-	uint64_t tail = load_acquire(&r->consumer->tail);
-	uint32_t place = (uint32_t)(from & (r->bytes - 1));
+	uint64_t tail = load_acquire(&r->consumer->tail), used = from - tail;
+	uint32_t place = (uint32_t)from & (r->bytes - 1);
 	uint32_t left = r->bytes - place;
-	uint32_t pad = bytes > left ? left : 0;
 
-	/* A tail beyond head (no consumer stores one) wraps to a huge use, and means full. */
-	if (bytes > weft_ring_record_max(r) || from - tail > r->bytes ||
-	    r->bytes - (from - tail) < (uint64_t)pad + bytes)
+	if (__builtin_expect(bytes > weft_ring_record_max(r), 0))
 		return 0;
-	if (pad)
-		ring_put_pad(r, place, pad);
-	*start = from + pad;
-	return r->data + (pad ? 0 : place);
+	if (__builtin_expect(bytes > left, 0))
+		return ring_place_behind_pad(r, from, used, left, bytes, start);
+	/* A tail beyond head (no consumer stores one) wraps to a huge use, and means full. */
+	if (__builtin_expect(used > r->bytes - bytes, 0))
+		return 0;
+	*start = from;
+	return r->data + place;
 }
 
 static inline uint64_t ring_head(const struct ring *r)
@@ -114,6 +127,18 @@ static inline void ring_enter(struct weft_ring_producer *p, uint64_t frame)
 	KEEP_ORDER();
 }
 
+/* As weft_ring_enter_over(), which gets copies: what is in registers may stay there. */
+static inline enum weft_ring_result ring_enter_over(const struct ring_append *a, uint64_t busy,
+						    uint64_t now_ns, uint64_t *from)
+{
+	const struct ring ring = *a->ring;
+	uint64_t begin = 0;
+	enum weft_ring_result result = weft_ring_enter_over(&ring, a->frame, busy, now_ns, &begin);
+
+	*from = begin;
+	return result;
+}
+
 /* Reserves @bytes (a multiple of 8); NULL: a->result says why not. */
 static inline __attribute__((always_inline)) struct weft_record *
 ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
@@ -123,15 +148,16 @@ ring_append_open(struct ring_append *a, uint32_t bytes, uint64_t now_ns)
 	struct weft_record *to;
 	uint64_t from;
 
+	a->producer = p;
 	a->result = WEFT_RING_WRITTEN;
 	if (__builtin_expect(busy != 0, 0)) {
-		a->result = weft_ring_enter_over(a->ring, a->frame, busy, now_ns, &from);
+		a->result = ring_enter_over(a, busy, now_ns, &from);
 		if (a->result == WEFT_RING_NESTED)
 			return 0;
 	} else {
 		RESERVED(p) = 0; /* model: FORGET */
 		ring_enter(p, a->frame);
-		from = ring_head(a->ring);
+		from = load_relaxed(&p->head);
 	}
 	to = ring_place(a->ring, from, bytes, &a->start);
 	if (__builtin_expect(!to, 0)) {
@@ -150,7 +176,7 @@ static inline __attribute__((always_inline)) int ring_commit(const struct ring_a
 							     const struct weft_record *header,
 							     uint32_t bytes)
 {
-	struct weft_ring_producer *p = a->ring->producer;
+	struct weft_ring_producer *p = a->producer;
 	uint64_t written = ring_one_more(p), end = a->start + bytes;
 
 	store_relaxed(&COMMIT_WRITTEN(p), written);
@@ -172,7 +198,7 @@ ring_append_close(struct ring_append *a, struct weft_record *to, const struct we
 {
 	KEEP_ORDER();
 	if (ring_commit(a, to, header, bytes))
-		store_relaxed(&a->ring->producer->busy, 0);
+		store_relaxed(&a->producer->busy, 0);
 	else
 		a->result = WEFT_RING_NESTED;
 }

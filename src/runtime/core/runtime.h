@@ -34,6 +34,11 @@
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* Of an array of zeros that takes pages of its own. The linker puts it behind all that is small
+ * (--sort-section in meson.build), which then shares a page or two: each page that is touched costs
+ * a program's start, and each that is written a fork, some microseconds. */
+#define WEFT_LARGE __attribute__((section(".bss.large")))
+
 enum weft_rt_state {
 	WEFT_RT_NONE = 0,    /* no session (yet): nothing can be claimed */
 	WEFT_RT_SESSION = 1, /* rt.base and all below it are valid */
@@ -323,6 +328,7 @@ enum weft_changed {
 	WEFT_CHANGED_LABELS = 1 << 1,
 	WEFT_CHANGED_ALL = 3,
 	WEFT_CHANGED_STORE = 1 << 2, /* another store is shown, with its record (otel.h) */
+	WEFT_CHANGED_FLAGS = 1 << 3, /* the trace flags of the ids that are shown */
 };
 
 /* key.c: releases a thread's slot when the thread ends. weft_key_arm() returns 0 without a key. */

@@ -22,7 +22,7 @@
 #define OWN_FD_LIMIT 64   /* where a program may have fewer, each is its own */
 
 struct weft_rt weft_rt = {.own_fd = -1};
-struct weft_session_header weft_layout; /* (only one thread begins a session) */
+WEFT_LARGE struct weft_session_header weft_layout; /* (only one thread begins a session) */
 
 /*
  * The rows of settings (weft/abi/events.h) stay at one address for the process's life, because
@@ -120,18 +120,18 @@ int weft_session_map(int fd, uint64_t total_bytes)
 	if (sys_call2(SYS_fstat, fd, &st) || (uint64_t)st.st_size != total_bytes ||
 	    total_bytes < WEFT_SESSION_HEADER_BYTES)
 		return -EPROTO;
+	/* Not by the mapping, of which a piece would have to be opened for it. */
+	if (sys_call4(SYS_pread64, fd, &weft_layout, sizeof(weft_layout), 0) != sizeof(weft_layout))
+		return -EPROTO;
+	failed = weft_session_validate(&weft_layout, total_bytes);
+	if (failed)
+		return failed;
 	event_rows_open();
 	at = sys_reserve(fd, total_bytes);
 	if (sys_is_error(at))
 		return -ENOMEM;
 	base = (uint8_t *)at;
-	failed = open_area(base, 0, WEFT_SESSION_HEADER_BYTES, PROT_READ | PROT_WRITE);
-	if (!failed) {
-		memcpy(&weft_layout, base, sizeof(weft_layout));
-		failed = weft_session_validate(&weft_layout, total_bytes);
-	}
-	if (!failed)
-		failed = open_header(base, &weft_layout);
+	failed = open_header(base, &weft_layout);
 	if (failed) {
 		sys_call2(SYS_munmap, base, total_bytes);
 		return failed;

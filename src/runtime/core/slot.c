@@ -29,7 +29,7 @@
 WEFT_API __thread struct weft_slot *weft_thread_slot WEFT_TLS_MODEL;
 
 /* What a forked child uses until it has a session; never shared between threads. */
-static struct weft_slot private_slot;
+static WEFT_LARGE struct weft_slot private_slot;
 
 struct weft_slot *weft_slot_private(void)
 {

@@ -28,7 +28,7 @@
 	 WEFT_EVENT_EXPERIMENTAL | WEFT_EVENT_HOUSEKEEPING)
 
 /* Definitions in the mirror, by number. */
-static struct {
+static WEFT_LARGE struct {
 	const uint8_t *data;
 	uint32_t bytes;
 } known[WEFT_EVENT_TYPES_MAX];
@@ -39,7 +39,7 @@ static const struct weft_event_row never;
 
 /* ---- a definition */
 
-static struct {
+static WEFT_LARGE struct {
 	_Alignas(8) uint8_t bytes[DEFINITION_BYTES_MAX];
 	uint32_t texts, end; /* where they begin; where all ends */
 	int failed;

@@ -39,7 +39,7 @@ extern char **environ;
 
 enum { US, WAITS, OWN_COUNT };
 
-static struct {
+static WEFT_LARGE struct {
 	char path[4096];
 	size_t bytes; /* 0: not known, or no path */
 } own[OWN_COUNT];

@@ -3,12 +3,14 @@
  * OpenTelemetry's thread context (otel_thread.c), process context (otel_process.c) and key map
  * (otel_keys.c), as publish.c uses them. Layouts: weft/abi/otel_*.h.
  *
- * Process context: one mapping, which includes two halves for the payload, so that a new key needs
- * no allocation and no system call: the unused half is filled, then published. Only
- * weft_otel_notify() makes the system call that wakes listeners. Key map: append-only; an index
- * never changes its key. Lookups take no lock, nor do appends.
+ * Process context: one page with the header, and two halves for the payload elsewhere, so that a
+ * new key needs no allocation: the unused half is filled, then published, and listeners are woken
+ * by one system call, as for every update. Key map: append-only; an index never changes its key.
+ * Lookups take no lock, nor do appends.
  *
  *   otel_thread.c    a thread's record and pointer
+ *   otel_variable.h  the pointer's symbol, of libweft-otel.so: otel_variable.c, otel_symbol.c,
+ *                    otel_named.c
  *   otel_process.c   the process context's mapping
  *   otel_resource.c  its resource attributes
  *   otel_keys.c      the key map
@@ -36,8 +38,9 @@ void weft_otel_join(int64_t distance);
 void weft_otel_sync(struct weft_slot *slot, unsigned int changed);
 void weft_otel_withdraw(struct weft_slot *slot);
 
-/* The index of a label's key, at a thread's first use of it; -1: none. No system call. */
+/* The index of a label's key, at a thread's first use of it; -1: none. A key that the process has
+ * never used is published, which makes a system call. */
 int weft_otel_key(const char *key, size_t bytes);
-void weft_otel_notify(void); /* wakes listeners, by a system call, if there are new keys */
+void weft_otel_look_again(void); /* for keys of another library's map; system calls */
 
 #endif

@@ -232,18 +232,24 @@ struct object {
 	struct weft_symbols symbols;
 };
 
-/* Is the variable of this object the one that readers find, that of this copy, or a guest's? */
+/*
+ * Is the variable of this object the one that readers find, that of this copy, or a guest's? In
+ * libweft.a a program's own definition may have won over ours: then it lies elsewhere.
+ */
 static int is_weft(const struct object *o, const struct dl_phdr_info *info, size_t size,
 		   const ElfW(Sym) * s)
 {
 	uint64_t here = (uint64_t)(uintptr_t)&weft_otel_chosen;
+	int has_tls =
+		size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data);
+	const char *tls = has_tls ? info->dlpi_tls_data : NULL;
 
-	if ((here >= o->at.low && here < o->at.high) ||
-	    weft_symbol_find(&o->symbols, "weft_runtime_v1"))
+	if (weft_symbol_find(&o->symbols, "weft_otel_variable_v1") ||
+	    (tls && weft_otel_thread_is_ours(tls + s->st_value)))
 		return 1;
-	return size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof(info->dlpi_tls_data) &&
-	       info->dlpi_tls_data &&
-	       weft_otel_thread_is_ours((const char *)info->dlpi_tls_data + s->st_value);
+	if (here >= o->at.low && here < o->at.high)
+		return !tls;
+	return weft_symbol_find(&o->symbols, "weft_runtime_v1") != NULL;
 }
 
 static int visit_object(struct dl_phdr_info *info, size_t size, void *arg)

@@ -20,9 +20,9 @@
 #define PLACES 1024 /* of the hash; a power of two */
 #define ARENA_BYTES 65536
 
-static struct otel_key *keys[WEFT_OTEL_PROCESS_KEYS_MAX];
-static uint16_t places[PLACES]; /* 1 + index; 0 = free */
-static _Alignas(8) uint8_t arena[ARENA_BYTES];
+static WEFT_LARGE struct otel_key *keys[WEFT_OTEL_PROCESS_KEYS_MAX];
+static WEFT_LARGE uint16_t places[PLACES]; /* 1 + index; 0 = free */
+static WEFT_LARGE _Alignas(8) uint8_t arena[ARENA_BYTES];
 static uint32_t arena_used;
 
 uint32_t weft_otel_keys_usable = WEFT_OTEL_PROCESS_KEYS_MAX;

@@ -93,7 +93,7 @@ extern struct otel_options weft_otel_chosen;
 int weft_otel_options_set(const char *root_key, const char *schema); /* 0 or -EINVAL */
 
 enum weft_publisher weft_otel_process_publisher(void);
-void weft_otel_process_republish(void); /* plain stores */
+void weft_otel_process_republish(void); /* one system call */
 /* 1: not in weft's map, which is full. */
 int weft_otel_key_has_no_room(const char *key, size_t bytes);
 /* Where the mapping lies; 0 = there is none. */
@@ -103,14 +103,12 @@ void weft_otel_process_lock(void);
 void weft_otel_process_unlock(int has_changed);
 
 /* ---- otel_thread.c */
+/* Finds the thread's variable, or who else has it: weft_otel_thread_publisher(). System calls. */
 void weft_otel_thread_begin(int32_t root_index);
 void weft_otel_thread_stop(void);
 void weft_otel_thread_after_fork(void);
 void weft_otel_thread_set_root(int32_t root_index);
 enum weft_publisher weft_otel_thread_publisher(void);
-/* Where this copy's own variable is in this thread, and where readers find the symbol's. */
-void *weft_otel_own_place(void);
-void *weft_otel_place(void);
 /* Distance of the variable of a guest copy from the thread pointer. */
 void weft_otel_thread_join(int64_t distance);
 int64_t weft_otel_thread_distance(void);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process context: a mapping with the header and two halves for the payload, of which the
- * header names one. A change fills the other half and publishes it by plain stores, in the order of
- * weft/abi/otel_process_context.h. A reader that is still in the old half finds the time changed at
- * its end.
+ * The process context: a mapping of one page with the header (readers tell it by its size, too),
+ * and elsewhere two halves for the payload, of which the header names one. A change fills the other
+ * half, publishes it by plain stores, in the order of weft/abi/otel_process_context.h, and names
+ * the mapping again, each time: by that system call listeners learn of it. A reader that is still
+ * in the old half finds the time changed at its end.
  *
  * The bell is a lock of which nobody waits for the holder: a thread that wants something published
  * adds 1 to it. If it was 0, the thread holds it, publishes until nobody has added meanwhile, and
@@ -21,7 +22,7 @@
 #include "runtime/core/sys.h"
 
 #define HEADER_BYTES 4096
-#define MAPPING_BYTES (HEADER_BYTES + 2 * WEFT_OTEL_PROCESS_PAYLOAD_MAX)
+#define HALVES_BYTES (2 * WEFT_OTEL_PROCESS_PAYLOAD_MAX)
 #define NAME WEFT_OTEL_PROCESS_SIGNATURE
 #define SET_VMA 0x53564d41
 #define MEMFD_NOEXEC_SEAL 0x8u
@@ -33,12 +34,12 @@ struct otel_options weft_otel_chosen = {
 };
 
 static struct weft_otel_process_header *header;
+static uint8_t *halves;
 static uint32_t half; /* which one the header names */
 static uint32_t bell;
 static uint64_t bell_since_ns;
 static uint32_t publisher;    /* enum weft_publisher */
 static uint64_t foreign_at;   /* the mapping of the publisher that was there first */
-static uint32_t keys_told;    /* number of keys of which listeners were notified */
 static uint32_t keys_missed;  /* a key was asked for that another library's map lacks */
 static int64_t boot_ahead_ns; /* CLOCK_BOOTTIME before CLOCK_MONOTONIC */
 
@@ -106,27 +107,49 @@ static uint32_t encode(uint8_t *to)
 
 /* ---- the header */
 
-static long otel_process_set_name(void);
+/* Names the mapping, which also wakes those who listen for the name. May be forbidden. */
+static long otel_process_set_name(void)
+{
+	if (weft_rt_is_careful())
+		return -EPERM;
+	return sys_call5(SYS_prctl, SET_VMA, 0, header, HEADER_BYTES, NAME);
+}
+
+static void read_clock_offset(void)
+{
+	struct timespec boot = {0};
+	uint64_t now = clock_own_ns();
+
+	if (!weft_time_read(CLOCK_BOOTTIME, &boot))
+		boot_ahead_ns = (int64_t)((uint64_t)boot.tv_sec * 1000000000u +
+					  (uint64_t)boot.tv_nsec - now);
+}
 
 static uint64_t time_now(void)
 {
 	return clock_own_ns() + (uint64_t)boot_ahead_ns;
 }
 
-/* The protocol asks for a full fence after storing 0, and for one before storing the time. */
-static void otel_process_publish_once(void)
+/*
+ * The protocol asks for a full fence after storing 0, for one before storing the time, and for the
+ * name at the end. Returns what naming did.
+ */
+static long otel_process_publish_once(void)
 {
-	uint64_t before = header->published_ns, now = time_now();
+	uint64_t before = header->published_ns, now;
 	uint8_t *payload;
 	uint32_t bytes;
 
+	read_clock_offset();
+	now = time_now();
 	half ^= 1;
-	payload = (uint8_t *)header + HEADER_BYTES + half * WEFT_OTEL_PROCESS_PAYLOAD_MAX;
+	payload = halves + half * WEFT_OTEL_PROCESS_PAYLOAD_MAX;
 	bytes = encode(payload);
 	store_seq_cst(&header->published_ns, 0);
 	store_seq_cst(&header->payload, (uint64_t)(uintptr_t)payload);
 	store_seq_cst(&header->payload_bytes, bytes);
 	store_seq_cst(&header->published_ns, now > before ? now : before + 1);
+	return otel_process_set_name();
 }
 
 /* Releases the bell, once everything is published that others wanted meanwhile. */
@@ -168,10 +191,8 @@ void weft_otel_process_lock(void)
 
 void weft_otel_process_unlock(int has_changed)
 {
-	if (has_changed && header) {
+	if (has_changed && header)
 		otel_process_publish_once();
-		otel_process_set_name();
-	}
 	bell_release(0);
 }
 
@@ -179,79 +200,71 @@ void weft_otel_process_unlock(int has_changed)
 
 static int otel_process_make_file(void)
 {
-	int fd = weft_memfd_make(NAME, MEMFD_NOEXEC_SEAL, MAPPING_BYTES);
+	int fd = weft_memfd_make(NAME, MEMFD_NOEXEC_SEAL, HEADER_BYTES);
 
-	return fd == -EINVAL ? weft_memfd_make(NAME, 0, MAPPING_BYTES) : fd;
+	return fd == -EINVAL ? weft_memfd_make(NAME, 0, HEADER_BYTES) : fd;
 }
 
-static long map_private(long fd)
+static void unmap_own_area(void *at, size_t bytes)
+{
+	weft_area_gone(at);
+	sys_call2(SYS_munmap, at, bytes);
+}
+
+/* NULL: no memory, or a child would inherit it. @fd < 0: of no file. */
+static void *map_own_area(long fd, size_t bytes)
 {
 	int flags = MAP_PRIVATE | (fd < 0 ? MAP_ANONYMOUS : 0);
+	long at = sys_call6(SYS_mmap, 0, SYS_ARG(bytes), PROT_READ | PROT_WRITE, flags,
+			    fd < 0 ? -1 : fd, 0);
+	void *area = (void *)at;
 
-	return sys_call6(SYS_mmap, 0, MAPPING_BYTES, PROT_READ | PROT_WRITE, flags,
-			 fd < 0 ? -1 : fd, 0);
-}
-
-/* Names the mapping, which also wakes those who listen for the name. May be forbidden. */
-static long otel_process_set_name(void)
-{
-	if (weft_rt_is_careful())
-		return -EPERM;
-	return sys_call5(SYS_prctl, SET_VMA, 0, header, MAPPING_BYTES, NAME);
-}
-
-static void read_clock_offset(void)
-{
-	struct timespec boot = {0};
-	uint64_t now = clock_own_ns();
-
-	if (!weft_time_read(CLOCK_BOOTTIME, &boot))
-		boot_ahead_ns = (int64_t)((uint64_t)boot.tv_sec * 1000000000u +
-					  (uint64_t)boot.tv_nsec - now);
+	if (sys_is_error(at))
+		return NULL;
+	weft_area_add(area, bytes);
+	if (sys_call3(SYS_madvise, at, bytes, MADV_DONTFORK)) {
+		unmap_own_area(area, bytes);
+		return NULL;
+	}
+	sys_call3(SYS_madvise, at, bytes, MADV_NOHUGEPAGE);
+	return area;
 }
 
 static void otel_process_unmap(void)
 {
-	if (header) {
-		weft_area_gone(header);
-		sys_call2(SYS_munmap, header, MAPPING_BYTES);
-	}
+	if (header)
+		unmap_own_area(header, HEADER_BYTES);
+	if (halves)
+		unmap_own_area(halves, HALVES_BYTES);
 	header = NULL;
+	halves = NULL;
 }
 
 /* All fields but the time are stored before it. */
-static void otel_process_fill_header(void)
+static long otel_process_fill_header(void)
 {
 	memcpy(header->signature, NAME, sizeof(header->signature));
 	header->version = WEFT_OTEL_PROCESS_VERSION;
-	read_clock_offset();
-	otel_process_publish_once();
+	return otel_process_publish_once();
 }
 
 /* The bell is held. Fails if there is neither a file nor a name: readers could not find it. */
 static int otel_process_map(void)
 {
 	long fd = weft_rt_is_careful() ? -EPERM : otel_process_make_file();
-	long at = map_private(fd);
+	int failed = 0;
 
+	header = map_own_area(fd, HEADER_BYTES);
+	halves = map_own_area(-1, HALVES_BYTES);
 	if (fd >= 0)
 		sys_call1(SYS_close, fd);
-	if (sys_is_error(at))
-		return (int)at;
-	header = (struct weft_otel_process_header *)at;
-	weft_area_add(header, MAPPING_BYTES);
-	if (sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_DONTFORK)) {
+	if (!header || !halves)
+		failed = -ENOMEM;
+	else if (otel_process_fill_header() < 0 && fd < 0)
+		failed = -ENOTSUP;
+	if (failed)
 		otel_process_unmap();
-		return -EINVAL;
-	}
-	sys_call3(SYS_madvise, at, MAPPING_BYTES, MADV_NOHUGEPAGE);
-	otel_process_fill_header();
-	if (otel_process_set_name() < 0 && fd < 0) {
-		otel_process_unmap();
-		return -ENOTSUP;
-	}
-	keys_told = weft_otel_keys_count();
-	return 0;
+	return failed;
 }
 
 /* ---- begin and end */
@@ -311,7 +324,8 @@ static int otel_process_begin(void)
 	if (publisher == WEFT_PUBLISHER_ANOTHER)
 		return weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT ? 0 : -EBUSY;
 	weft_otel_resource_begin();
-	failed = otel_process_map();
+	failed = weft_otel_thread_publisher() == WEFT_PUBLISHER_FAILED ? -ENOENT
+								       : otel_process_map();
 	if (failed) {
 		publisher = WEFT_PUBLISHER_FAILED;
 		weft_otel_thread_stop();
@@ -362,7 +376,10 @@ void weft_otel_after_fork(void)
 	store_relaxed(&bell, 0);
 	if (header)
 		weft_area_gone(header);
+	if (halves)
+		weft_area_gone(halves);
 	header = NULL;
+	halves = NULL;
 	weft_otel_process_lock();
 	weft_otel_resource_after_fork();
 	if (publisher == WEFT_PUBLISHER_WEFT && otel_process_map())
@@ -407,32 +424,15 @@ static void reread_foreign_keys(void)
 	weft_otel_thread_set_root(root_index());
 }
 
-static int has_unseen_keys(void)
-{
-	switch (weft_otel_process_publisher()) {
-	case WEFT_PUBLISHER_WEFT:
-		return load_relaxed(&keys_told) != weft_otel_keys_count();
-	case WEFT_PUBLISHER_ANOTHER:
-		return load_relaxed(&keys_missed) && !weft_rt_is_careful();
-	default:
-		return 0;
-	}
-}
-
 /* Not done if the bell is held, but at the next call: a thread may claim its slot in a handler. */
-void weft_otel_notify(void)
+void weft_otel_look_again(void)
 {
 	uint32_t nobody = 0;
 
-	if (!has_unseen_keys() || !cas_acquire(&bell, &nobody, 1))
+	if (weft_otel_process_publisher() != WEFT_PUBLISHER_ANOTHER ||
+	    !load_relaxed(&keys_missed) || weft_rt_is_careful() || !cas_acquire(&bell, &nobody, 1))
 		return;
 	store_relaxed(&bell_since_ns, clock_own_ns());
-	if (publisher == WEFT_PUBLISHER_ANOTHER) {
-		reread_foreign_keys();
-	} else if (header) {
-		store_relaxed(&keys_told, weft_otel_keys_count());
-		read_clock_offset();
-		otel_process_set_name();
-	}
+	reread_foreign_keys();
 	bell_release(0);
 }

@@ -24,7 +24,7 @@
 #define UNKNOWN "unknown_service"
 #define KEY_BYTES 255
 
-static uint8_t encoded[OTEL_RESOURCE_BYTES];
+static WEFT_LARGE uint8_t encoded[OTEL_RESOURCE_BYTES];
 static uint32_t used;
 static int has_begun;
 static uint32_t is_changing;
@@ -84,24 +84,25 @@ static void resource_remove(const char *key, size_t key_bytes)
 	used -= (uint32_t)(end - start);
 }
 
+/* In the place of an older value, for there are readers that know attributes by their order. */
 static int resource_set(const char *key, size_t key_bytes, const char *value, size_t bytes)
 {
 	uint32_t text = otel_field_bytes((uint32_t)bytes),
 		 name = otel_field_bytes((uint32_t)key_bytes);
-	uint32_t all = otel_field_bytes(name + otel_field_bytes(text)),
-		 free_bytes = sizeof(encoded) - used;
-	uint8_t *to, *start, *end;
+	uint32_t all = otel_field_bytes(name + otel_field_bytes(text)), old, behind;
+	uint8_t *to, *start = encoded + used, *end = start;
 
-	if (otel_resource_find(key, key_bytes, &start, &end))
-		free_bytes += (uint32_t)(end - start);
-	if (all > free_bytes)
+	otel_resource_find(key, key_bytes, &start, &end);
+	old = (uint32_t)(end - start);
+	behind = (uint32_t)(encoded + used - end);
+	if (all > sizeof(encoded) - used + old)
 		return -ENOSPC;
-	resource_remove(key, key_bytes);
-	to = otel_put_start(encoded + used, RESOURCE_ATTRIBUTES, name + otel_field_bytes(text));
+	memmove(start + all, end, behind);
+	to = otel_put_start(start, RESOURCE_ATTRIBUTES, name + otel_field_bytes(text));
 	to = otel_put_bytes(to, KEY, key, (uint32_t)key_bytes);
 	to = otel_put_start(to, VALUE, text);
 	otel_put_bytes(to, TEXT, value, (uint32_t)bytes);
-	used += all;
+	used = used - old + all;
 	return 0;
 }
 
@@ -198,7 +199,8 @@ static int is_service(const char *key, size_t bytes)
 /* Parses `key=value`, and sets it if @really; 0: an error. Empty between two commas is allowed. */
 static int otel_resource_read_pair(const char *pair, size_t bytes, int really)
 {
-	static char key[KEY_BYTES], value[OTEL_TEXT_BYTES];
+	static WEFT_LARGE char value[OTEL_TEXT_BYTES];
+	static char key[KEY_BYTES];
 	size_t key_end = 0;
 	int key_bytes, value_bytes;
 
@@ -238,11 +240,14 @@ void weft_otel_resource_begin(void)
 	if (has_begun)
 		return;
 	has_begun = 1;
-	set_service();
+	/* The reference reader wants these seven, and refuses a payload that lacks one. */
+	set_text("deployment.environment.name", "");
 	set_instance();
-	set_text("telemetry.sdk.name", "weft");
+	set_service();
+	set_text("service.version", "");
 	set_text("telemetry.sdk.language", "c");
 	set_text("telemetry.sdk.version", "0.1.0");
+	set_text("telemetry.sdk.name", "weft");
 	if (pairs && otel_resource_read_pairs(pairs, 0))
 		otel_resource_read_pairs(pairs, 1);
 	if (name && *name && weft_otel_is_utf8(name, strlen(name)) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record of OpenTelemetry's thread context in the slot, and otel_thread_ctx_v1, the thread's
- * pointer to it, which readers find by its symbol.
+ * The record of OpenTelemetry's thread context in the slot, and the thread's pointer to it, which
+ * readers find by its symbol (otel_variable.h).
  *
  * The record does not move; `valid` is 0 while it changes. The pointer is stored once, after the
  * first whole record, and becomes NULL before the slot is released. The record holds first the
@@ -18,29 +18,14 @@
 
 #include "base/tlsdesc.h"
 #include "runtime/core/label_store.h"
+#include "runtime/otel/otel_variable.h"
 
 #define INLINED inline __attribute__((always_inline)) /* in each write of ids */
 
 #define ROOT_BYTES 18 /* index, length, 16 hexadecimal digits */
 #define LABELS_CACHED (sizeof(((struct weft_slot_otel *)0)->keys) / sizeof(uint16_t))
 
-/* In libweft.a a program's own definition wins over this one, which is then noticed below. */
-#ifdef WEFT_STATIC
-#define SYMBOL __attribute__((visibility("default"), used, weak))
-#else
-#define SYMBOL __attribute__((visibility("default"), used))
-#endif
-
-extern __thread struct weft_otel_record *otel_thread_ctx_v1;
-SYMBOL __thread struct weft_otel_record *otel_thread_ctx_v1;
-
-/* The same variable by a name that cannot be preempted. */
-extern __thread struct weft_otel_record *weft_otel_own_pointer
-	__attribute__((alias("otel_thread_ctx_v1"), visibility("hidden"), used));
-
-WEFT_TLSDESC(otel_thread_ctx_v1, weft_otel_place, weft_otel_descriptor);
-WEFT_TLSDESC(weft_otel_own_pointer, weft_otel_own_place, weft_otel_own_descriptor);
-
+static const struct weft_otel_variable_v1 *variable; /* NULL: not there yet */
 static int64_t distance;       /* of the pointer from the thread pointer; 0: it differs */
 static int64_t guest_distance; /* of a guest's variable; 0 = none */
 static int32_t root = -1;      /* index of its key; -1: the root span is not published */
@@ -51,26 +36,45 @@ enum weft_publisher weft_otel_thread_publisher(void)
 	return load_relaxed(&publisher);
 }
 
+static const struct weft_otel_variable_v1 *variable_now(void)
+{
+	return variable ? variable : weft_otel_variable_linked();
+}
+
 int64_t weft_otel_thread_distance(void)
 {
-	return weft_tlsdesc_distance(weft_otel_own_place(), weft_otel_own_descriptor(),
-				     weft_thread_pointer());
+	const struct weft_otel_variable_v1 *v = variable_now();
+
+	return v ? weft_tlsdesc_distance(v->own_place(), v->own_descriptor(), weft_thread_pointer())
+		 : 0;
 }
 
 int weft_otel_thread_is_ours(const void *place)
 {
-	return place == weft_otel_own_place() ||
+	const struct weft_otel_variable_v1 *v = variable_now();
+
+	return (v && place == v->own_place()) ||
 	       (guest_distance && place == weft_thread_pointer() + guest_distance);
+}
+
+/* Another object's variable is left alone, without one of ours beside it. */
+static enum weft_publisher find_own_variable(void)
+{
+	if (weft_otel_foreign_symbol())
+		return WEFT_PUBLISHER_ANOTHER;
+	variable = weft_otel_variable_open();
+	if (!variable)
+		return WEFT_PUBLISHER_FAILED;
+	distance = weft_tlsdesc_distance(variable->place(), variable->descriptor(),
+					 weft_thread_pointer());
+	return weft_otel_thread_is_ours(variable->place()) ? WEFT_PUBLISHER_WEFT
+							   : WEFT_PUBLISHER_ANOTHER;
 }
 
 void weft_otel_thread_begin(int32_t root_index)
 {
-	int is_ours = weft_otel_thread_is_ours(weft_otel_place()) && !weft_otel_foreign_symbol();
-
 	weft_otel_thread_set_root(root_index);
-	distance = weft_tlsdesc_distance(weft_otel_place(), weft_otel_descriptor(),
-					 weft_thread_pointer());
-	store_release(&publisher, is_ours ? WEFT_PUBLISHER_WEFT : WEFT_PUBLISHER_ANOTHER);
+	store_release(&publisher, find_own_variable());
 }
 
 void weft_otel_thread_set_root(int32_t root_index)
@@ -88,11 +92,12 @@ void weft_otel_thread_join(int64_t its_distance)
 	guest_distance = its_distance;
 }
 
+/* Once there is a variable. */
 static struct weft_otel_record **place_mine(void)
 {
 	if (LIKELY(distance != 0))
 		return (void *)(weft_thread_pointer() + distance);
-	return weft_otel_place();
+	return variable->place();
 }
 
 /* The store in use, looked up once per write: its record, and what is known of that. */
@@ -297,6 +302,20 @@ static INLINED void write_record(const struct view *v, unsigned int changed)
 	store_release(&r->valid, 1);
 }
 
+/* The sampling decision came late: one byte, with the record whole before and after. 0: the record
+ * has other ids. */
+static int write_flags(const struct view *v)
+{
+	const uint64_t *has = (const uint64_t *)(const void *)v->record;
+	struct shown_ids ids = otel_thread_ids_of(v->slot);
+
+	if (v->record->valid != 1 || has[0] != ids.trace[0] || has[1] != ids.trace[1] ||
+	    has[2] != ids.span)
+		return 0;
+	store_release(&v->record->trace_flags, ids.trace_flags);
+	return 1;
+}
+
 /* ---- the pointer */
 
 /* In this session, or a forked child's slot before it had one; or in a coroutine's block. */
@@ -354,7 +373,7 @@ void weft_otel_sync(struct weft_slot *slot, unsigned int changed)
 	place = place_mine();
 	if (UNLIKELY(changed & WEFT_CHANGED_STORE || load_relaxed(place) != v.record))
 		sync_pointer(slot, place, changed);
-	else
+	else if (LIKELY(changed != WEFT_CHANGED_FLAGS) || !write_flags(&v))
 		write_record(&v, changed);
 }
 
@@ -379,10 +398,10 @@ void weft_otel_thread_after_fork(void)
 
 void weft_otel_withdraw(struct weft_slot *slot)
 {
-	struct weft_otel_record **place = place_mine();
+	struct weft_otel_record **place = variable ? place_mine() : NULL;
 
 	/* (during a switch it may still lead to the previous store's record) */
-	if (!slot->otel.is_foreign && is_slot(load_relaxed(place)))
+	if (place && !slot->otel.is_foreign && is_slot(load_relaxed(place)))
 		store_release(place, NULL);
 	store_release(&otel_thread_view_of(slot).record->valid, 0);
 }

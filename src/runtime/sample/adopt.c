@@ -37,11 +37,11 @@ static uint32_t capacity, count;
 static uint32_t at_work;
 /* entries at the table's end, while threads are examined */
 static uint32_t runners;
-static _Alignas(8) char room[ROOM_BYTES]; /* used by whoever starts the engine */
-static char status[STATUS_BYTES];         /* likewise */
-static uint16_t slot_hints[65536];        /* by the low bits of a tid: 1 + its slot, a hint */
+static WEFT_LARGE _Alignas(8) char room[ROOM_BYTES]; /* used by whoever starts the engine */
+static WEFT_LARGE char status[STATUS_BYTES];         /* likewise */
+static WEFT_LARGE uint16_t slot_hints[65536]; /* by the low bits of a tid: 1 + its slot, a hint */
 /* likewise: was counted without a timer, and may still claim a slot */
-static uint64_t untimed[65536 / 64];
+static WEFT_LARGE uint64_t untimed[65536 / 64];
 
 static int belongs_to(uint32_t index, int32_t tid)
 {

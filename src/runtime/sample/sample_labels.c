@@ -75,6 +75,15 @@ uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most)
 	return LIKELY(!l.set || l.is_told) ? 0 : weft_label_room(l.set, most);
 }
 
+/* The program's pointer leads to a set of another make: its labels are left out. */
+static void count_unknown(struct weft_slot *slot)
+{
+	const struct weft_custom_labels_set *other = weft_meet_other(&weft_label_owner(slot)->meet);
+
+	if (UNLIKELY(other && !weft_meet_knows(other)))
+		weft_slot_count(slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
+}
+
 static uint32_t next_number(struct weft_slot_labels *state)
 {
 	uint32_t next = (state->numbers + 1) & NUMBER_MASK;
@@ -123,6 +132,7 @@ void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *s
 	struct sample_labels l = sample_labels_look(slot);
 
 	sample->label_generation = 0;
+	count_unknown(slot);
 	if (LIKELY(!l.set))
 		return;
 	if (LIKELY(l.is_told))

@@ -13,7 +13,7 @@
 
 #include "runtime/core/runtime.h"
 
-uint64_t weft_rule_cache[1 << RULE_CACHE_BITS];
+WEFT_LARGE uint64_t weft_rule_cache[1 << RULE_CACHE_BITS];
 
 /* glibc's struct dl_find_object (2.35 and later): lock-free, async-signal-safe. */
 struct loader_object {

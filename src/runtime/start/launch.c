@@ -250,7 +250,7 @@ static int wait_for_socket(const char *path, pid_t collector)
 /* "-" stays, for the collector to refuse. */
 static int absolute_file(const char *file, char *path, size_t room)
 {
-	static char here[PATH_BYTES];
+	static WEFT_LARGE char here[PATH_BYTES];
 	int bytes;
 
 	if (file[0] == '/' || strcmp(file, "-") == 0)
@@ -273,7 +273,8 @@ static int give_up(const char *what, int error)
 
 int weft_launch(const char *file)
 {
-	static char command[PATH_BYTES], output[PATH_BYTES], socket_path[SOCKET_PATH_BYTES];
+	static WEFT_LARGE char command[PATH_BYTES], output[PATH_BYTES];
+	static char socket_path[SOCKET_PATH_BYTES];
 	pid_t collector;
 	int failed = find_command(command, sizeof(command));
 

@@ -52,12 +52,12 @@ adds_up() {
 }
 
 # A process gives up after a second without an answer, which on a loaded machine may be late.
-itself() { # NAME SHELL
+itself() { # NAME SAMPLES SHELL
 	local tries
 	for tries in 1 2 3; do
 		run "$1" itself ${as-} env "LD_PRELOAD=$library" "WEFT_RECORD=$place/$1.itself.jfr" \
-			bash -c "$2"
-		[ "${by_itself-some}" != any ] && ! await 30 "$weft" report "$place/$1.itself.jfr" || break
+			bash -c "$3"
+		! adds_up "$1" itself "$2" >/dev/null 2>&1 || break
 	done
 }
 
@@ -66,7 +66,7 @@ world() {
 	local name=$1 samples=$2 text=$3 entry=$4
 	run "$name" plain ${as-} bash -c "$entry" &
 	[ -z "${as-}" ] || wait # their pending signals are counted together
-	itself "$name" "$entry" &
+	itself "$name" "${by_itself-$samples}" "$entry" &
 	[ -z "${as-}" ] || wait
 	run "$name" weft ${as-} "$weft" record -F 500 -o "$place/$name.weft.jfr" -- bash -c "$entry"
 	wait

@@ -76,24 +76,45 @@ as_alone_or_refused() {
 	as_alone around
 }
 
+# With what `within` knows.
+run_alone() {
+	kept alone "${as[@]}" "${begins[@]}" bash -c "$limits; exec \"\$0\" $word" "$limited"
+}
+
+run_inside() {
+	kept inside "${as[@]}" "$weft" record -F 997 -o "$work/inside.jfr" -- \
+		"${begins[@]}" bash -c "$limits; exec \"\$0\" $word" "$limited"
+}
+
+run_around() {
+	kept around "${as[@]}" bash -c "$limits; exec \"\$0\" record -o \"\$1\" -- \"\$2\" $word" \
+		"$weft" "$work/around.jfr" "$limited"
+}
+
 # within TEXT LIMITS WORD EXPECTED
 #
 # LIMITS: what a shell does first. EXPECTED: `sampled`, or `either` that or told; a program that
-# cannot be reached is told only if it stays.
+# cannot be reached is told only if it stays. Such as stay are run side by side.
 within() {
 	local text=$1 limits=$2 word=$3 expected=$4
 	rm -f "$work"/*.jfr "$work"/*.err
-	kept alone "${as[@]}" "${begins[@]}" bash -c "$limits; exec \"\$0\" $word" "$limited"
-	kept inside "${as[@]}" "$weft" record -F 997 -o "$work/inside.jfr" -- \
-		"${begins[@]}" bash -c "$limits; exec \"\$0\" $word" "$limited"
+	case $word in
+	*stay)
+		run_alone & run_inside & run_around &
+		wait
+		;;
+	*)
+		run_alone
+		run_inside
+		[ ${#begins[@]} != 0 ] || run_around
+		;;
+	esac
 	check "$text: as alone" as_alone inside
 	case $expected in
 	sampled) check "... sampled" sampled inside ;;
 	*) check "... sampled, or told why not" sampled_or_told inside ;;
 	esac
 	[ ${#begins[@]} = 0 ] || return
-	kept around "${as[@]}" bash -c "$limits; exec \"\$0\" record -o \"\$1\" -- \"\$2\" $word" \
-		"$weft" "$work/around.jfr" "$limited"
 	check "... for weft, too: as alone, or refused by a line" as_alone_or_refused
 }
 

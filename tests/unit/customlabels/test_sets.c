@@ -20,6 +20,8 @@
 #include <customlabels.h>
 #include <weft/abi/custom_labels_v1.h>
 
+#include "customlabels/set.h"
+
 /* Of the next allocations so many succeed; -1 = all. */
 static int allocations_left = -1;
 
@@ -87,6 +89,39 @@ static void test_new_is_empty(void **state)
 	assert_null(custom_labels_new(SIZE_MAX / 32));
 	assert_int_equal(errno, ENOMEM);
 	custom_labels_free(NULL);
+}
+
+#define MANY 3000 /* more than a few chunks hold */
+
+/* Which pointers lead to a set that is there: its own address alone, and not when it is freed. */
+static void test_which_are_ours(void **state)
+{
+	static custom_labels_labelset_t *sets[MANY];
+	struct weft_custom_labels_set strange = {0};
+
+	(void)state;
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < MANY; i++) {
+			sets[i] = custom_labels_new(0);
+			assert_int_equal(put(sets[i], "n", i % 2 ? "odd" : "even"), 0);
+		}
+		for (int i = 0; i < MANY; i++) {
+			assert_true(set_is_ours(sets[i]));
+			assert_true(has(sets[i], "n", i % 2 ? "odd" : "even"));
+			assert_false(set_is_ours((void *)((char *)sets[i] + 8)));
+		}
+		for (int i = 0; i < MANY; i++) {
+			custom_labels_free(sets[i]);
+			assert_false(set_is_ours(sets[i]));
+			custom_labels_free(sets[i]); /* once more is no harm */
+		}
+	}
+	assert_false(set_is_ours(NULL));
+	assert_false(set_is_ours(&strange));
+	assert_int_equal(put((void *)&strange, "a", "1"), EINVAL);
+	custom_labels_delete((void *)&strange, str("a"));
+	custom_labels_free((void *)&strange);
+	assert_int_equal(strange.count, 0);
 }
 
 static void test_set_get_delete(void **state)
@@ -472,6 +507,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_new_is_empty),
+		cmocka_unit_test(test_which_are_ours),
 		cmocka_unit_test(test_set_get_delete),
 		cmocka_unit_test(test_bytes_are_free),
 		cmocka_unit_test(test_nothing_is_refused),

@@ -6,6 +6,7 @@
 #include "collector/walk/jit.h"
 #include "dump.h"
 #include "jit_test.h"
+#include "proc/process_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +62,15 @@ static int tear_down(void **state)
 
 static void begin(struct scene *s)
 {
-	s->jit = jit_new(s->root_fd, s->proc_fd, PID, &s->maps);
+	struct jit_owner owner = {
+		.root_fd = s->root_fd,
+		.proc_fd = s->proc_fd,
+		.inside_pid = PID,
+		.uid = geteuid(),
+		.start_ticks = process_stat_number(s->proc_fd, STAT_START_TIME),
+	};
+
+	s->jit = jit_new(&owner, &s->maps);
 	assert_non_null(s->jit);
 }
 

@@ -3,12 +3,14 @@
 #include "proc/thread_stat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -156,6 +158,22 @@ static void bad_stat_is_refused(void **state)
 }
 
 /* Whatever the bytes: an answer, and no read past the end (the sanitizers look). */
+static void a_thread_tells_what_it_was_given(void **state)
+{
+	int proc_fd = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct thread_status status;
+	uint32_t filters;
+
+	(void)state;
+	assert_int_equal(thread_status_read(proc_fd, getpid(), &status), 0);
+	assert_int_equal(status.threads, 1);
+	assert_int_equal(status.files_user, geteuid());
+	assert_int_equal(thread_filters_read(proc_fd, getpid(), &filters), 0);
+	assert_int_equal(status.filters, filters);
+	assert_true(thread_status_read(proc_fd, INT32_MAX, &status) < 0);
+	close(proc_fd);
+}
+
 static void any_bytes_are_survived(void **state)
 {
 	static const char letters[] =
@@ -191,6 +209,7 @@ int main(void)
 		cmocka_unit_test(bad_syscall_is_refused),
 		cmocka_unit_test(stat_is_counted_from_the_last_bracket),
 		cmocka_unit_test(bad_stat_is_refused),
+		cmocka_unit_test(a_thread_tells_what_it_was_given),
 		cmocka_unit_test(any_bytes_are_survived),
 	};
 

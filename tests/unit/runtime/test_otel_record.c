@@ -409,6 +409,34 @@ static void stopped_anywhere_it_is_whole(void **state)
 	assert_true(old_seen > 0 && none_seen > 0 && new_seen > 0);
 }
 
+/* The sampling decision came late: one byte, and the record is never not valid. */
+static void flags_alone(void **state)
+{
+	struct hand_made *h = hand_made(slot);
+	uint8_t before[28 + 24];
+
+	(void)state;
+	hand_made_label(h, "tenant", "acme");
+	write_context(SPAN, ROOT, trace_id, 0);
+	weft_otel_sync(slot, WEFT_CHANGED_ALL);
+	memcpy(before, record(), sizeof(before));
+	weft_context_set_trace_flags(1);
+	assert_int_equal(slot->ext.trace_flags, 1);
+	weft_otel_sync(slot, WEFT_CHANGED_FLAGS);
+	assert_int_equal(record()->trace_flags, 1);
+	before[25] = 1;
+	assert_memory_equal(record(), before, sizeof(before));
+	/* other ids have come meanwhile: all of it is written */
+	record()->span_id[0] ^= 1;
+	weft_otel_sync(slot, WEFT_CHANGED_FLAGS);
+	assert_memory_equal(record(), before, sizeof(before));
+	weft_context_set(7, 8); /* no trace id: no flags */
+	weft_otel_sync(slot, WEFT_CHANGED_IDS);
+	weft_context_set_trace_flags(1);
+	weft_otel_sync(slot, WEFT_CHANGED_FLAGS);
+	assert_int_equal(record()->trace_flags, 0);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -427,6 +455,7 @@ int main(void)
 		cmocka_unit_test_setup(the_trace_of_other_ids_is_not_shown, setup),
 		cmocka_unit_test_setup(the_root_comes_and_goes, setup),
 		cmocka_unit_test_setup(ids_alone_leave_labels, setup),
+		cmocka_unit_test_setup(flags_alone, setup),
 		cmocka_unit_test_setup(what_does_not_fit_is_left_out, setup),
 		cmocka_unit_test_setup(what_is_no_text_is_left_out, setup),
 		cmocka_unit_test_setup(keys_that_change_places, setup),

@@ -179,6 +179,21 @@ static void a_tail_beyond_head_is_full(void **state)
 	assert_int_equal(append(1), WEFT_RING_WRITTEN);
 }
 
+/* A record of 64 bytes, 16 before the ring's end: with the pad it takes 80. */
+static void a_pad_counts_as_use(void **state)
+{
+	(void)state;
+	m->p.head = RING - 16;
+	m->c.tail = RING + 64;
+	assert_int_equal(append(1), WEFT_RING_FULL);
+	m->c.tail = 56;
+	assert_int_equal(append(1), WEFT_RING_FULL);
+	assert_int_equal(m->p.head, RING - 16);
+	m->c.tail = 64;
+	assert_int_equal(append(1), WEFT_RING_WRITTEN);
+	assert_int_equal(m->p.head, RING + 64);
+}
+
 static void nested_and_abandoned_are_told_apart(void **state)
 {
 	char here[4096];
@@ -487,6 +502,7 @@ int main(void)
 		cmocka_unit_test_setup(a_full_ring_refuses, fresh),
 		cmocka_unit_test_setup(the_longest_record_always_fits, fresh),
 		cmocka_unit_test_setup(a_tail_beyond_head_is_full, fresh),
+		cmocka_unit_test_setup(a_pad_counts_as_use, fresh),
 		cmocka_unit_test_setup(nested_and_abandoned_are_told_apart, fresh),
 		cmocka_unit_test_setup(who_was_taken_over_does_no_harm, fresh),
 		cmocka_unit_test_setup(nor_at_the_end_of_the_ring, fresh),

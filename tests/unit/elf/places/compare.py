@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares elf_module_places() with addr2line, eu-addr2line and llvm-symbolizer.
 
-    compare.py [--show N] [--every N] [--names FILE] SHOW_PLACES FILE [OPTION...]
-               [-- ORACLE_FILE]
+    compare.py [--show N] [--every N] [--names FILE] [--keep DIRECTORY] SHOW_PLACES FILE
+               [OPTION...] [-- ORACLE_FILE]
 
 Every instruction address of FILE (every Nth with --every), its places by SHOW_PLACES OPTION...
 FILE, and by each oracle on ORACLE_FILE (FILE itself unless given). An address agrees when as many functions are named,
 and of each the name, the file and the line are the same, with at least one of the oracles;
 how often each agrees is printed. Names of one address by the symbol table of --names FILE
-are the same. Exit 1 when an address agrees with none.
+are the same. What others say of a file is kept in --keep DIRECTORY, and not asked for again.
+Exit 1 when an address agrees with none.
 """
+import hashlib
 import os
 import re
 import shutil
@@ -27,10 +29,27 @@ def run(command, text):
                           check=True).stdout  # what an oracle's own demangler cannot read
 
 
+KEPT = []
+
+
+def run_on(path, command, text):
+    """What a command that ends with the path says; perhaps what it has said before."""
+    if not KEPT:
+        return run([*command, path], text)
+    asked = repr((command, os.path.realpath(path), os.stat(path).st_mtime_ns, text))
+    kept = os.path.join(KEPT[0], hashlib.sha256(asked.encode()).hexdigest())
+    if not os.path.exists(kept):
+        out = run([*command, path], text)
+        with open(kept, "w", encoding="utf-8", newline="") as file:
+            file.write(out)
+    with open(kept, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
 def addresses(path, every):
     """Instructions of the sections that hold code of the program itself."""
     found = []
-    text = run(["objdump", "-d", "--no-show-raw-insn", path], "")
+    text = run_on(path, ["objdump", "-d", "--no-show-raw-insn"], "")
     wanted = False
     for line in text.splitlines():
         if line.startswith("Disassembly of section"):
@@ -104,12 +123,12 @@ def ours(command, text):
     return out
 
 
-def oracles(path):
+def oracles():
     known = {
-        "addr2line": ["addr2line", "-a", "-i", "-f", "-C", "-e", path],
-        "eu-addr2line": ["eu-addr2line", "-a", "-i", "-f", "-C", "-e", path],
+        "addr2line": ["addr2line", "-a", "-i", "-f", "-C", "-e"],
+        "eu-addr2line": ["eu-addr2line", "-a", "-i", "-f", "-C", "-e"],
         "llvm-symbolizer": ["llvm-symbolizer", "-a", "-i", "-f", "-C", "--output-style=GNU",
-                            "-e", path],
+                            "-e"],
     }
     return {name: command for name, command in known.items() if shutil.which(command[0])}
 
@@ -146,13 +165,14 @@ def same(mine, theirs):
 
 def main():
     words = sys.argv[1:]
-    settings = {"--show": "3", "--every": "1", "--names": ""}
+    settings = {"--show": "3", "--every": "1", "--names": "", "--keep": ""}
     while words and words[0] in settings:
         settings[words[0]] = words[1]
         words = words[2:]
     show, every = int(settings["--show"]), int(settings["--every"])
     if settings["--names"]:
         ALIASES.update(read_aliases(settings["--names"]))
+    KEPT.extend(filter(None, [settings["--keep"]]))
     oracle_file = None
     if "--" in words:
         oracle_file = words[words.index("--") + 1]
@@ -161,8 +181,8 @@ def main():
     asked = addresses(oracle_file or path, every)
     text = "".join("0x%x\n" % a for a in asked)
     mine = ours([program, *options, path], text)
-    theirs = {name: pairs(run(command, text).splitlines())
-              for name, command in oracles(oracle_file or path).items()}
+    theirs = {name: pairs(run_on(oracle_file or path, command, text).splitlines())
+              for name, command in oracles().items()}
     if not theirs or not asked:
         print("compare: no oracle, or no code", file=sys.stderr)
         return 77

@@ -13,6 +13,7 @@ show=$(realpath "$1")
 length=$2
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d /tmp/weft-places-XXXXXX)
+mkdir "$work/kept"
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$work"' EXIT
 failed=0
@@ -42,7 +43,7 @@ build() {
 compare() {
 	local name=$1 out status
 	shift
-	local settings=(--every "$every")
+	local settings=(--every "$every" --keep "$work/kept")
 	if [ "$1" = --names ]; then
 		settings+=("$1" "$2")
 		shift 2
