@@ -203,7 +203,7 @@ static int read_variable(struct inspect *i, struct inspect_thread *t,
 			 int (*read)(struct inspect *i, struct inspect_thread *t,
 				     uint64_t variable))
 {
-	uint64_t variable[INSPECT_PLACES] = {0};
+	uint64_t variable[VARIABLE_PLACES] = {0};
 	int rc = 0;
 
 	for (int k = 0; k < v->count && rc == 0; k++) {
