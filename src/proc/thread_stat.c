@@ -215,7 +215,7 @@ int thread_status_read(int proc_fd, int32_t tid, struct thread_status *out)
 
 int thread_filters_read(int proc_fd, int32_t tid, uint32_t *count)
 {
-	struct thread_status status;
+	struct thread_status status = {.filters = 0};
 	int rc = thread_status_read(proc_fd, tid, &status);
 
 	if (rc == 0)

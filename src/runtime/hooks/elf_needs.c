@@ -140,7 +140,7 @@ static uint64_t offset_of(const struct dynamic *d, uint64_t address)
 
 static int find_dynamic(struct dynamic *d)
 {
-	Elf64_Ehdr header;
+	Elf64_Ehdr header = {.e_phnum = 0};
 
 	if (!read_at(d->fd, &header, sizeof(header), 0) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
@@ -171,7 +171,7 @@ static int is_needed(const struct dynamic *d, uint64_t strings, uint64_t at)
  * are needed is a sanitizer's. */
 static uint64_t walk_entries(const struct dynamic *d, uint64_t strings)
 {
-	Elf64_Dyn entry[ENTRIES_AT_ONCE];
+	Elf64_Dyn entry[ENTRIES_AT_ONCE] = {{.d_tag = DT_NULL}};
 	uint64_t count = d->bytes / sizeof(*entry), n;
 
 	for (uint64_t first = 0; first < count && first < ENTRIES_MAX; first += n) {
@@ -204,7 +204,7 @@ static __attribute__((noinline)) int elf_needs_it(int fd)
 
 static int file_needs_it(int fd, int depth)
 {
-	char line[LINE_BYTES];
+	char line[LINE_BYTES] = "";
 	const char *interpreter = interpreter_of(fd, line);
 	int other, needs;
 

@@ -158,7 +158,7 @@ static __attribute__((noinline)) void use_stack(size_t bytes)
 
 static void *stack_here(void *arg)
 {
-	size_t bytes;
+	size_t bytes = 0;
 	pthread_attr_t attr;
 
 	if (pthread_getattr_np(pthread_self(), &attr) || pthread_attr_getstacksize(&attr, &bytes))
