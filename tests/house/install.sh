@@ -53,6 +53,7 @@ library_found() {
 step "the command finds the library that was installed with it" library_found
 waits_found() { [ "$("$weft" doctor --json | jq -r .checks.waits.value)" = "locks io" ]; }
 step "and libweft-waits.so beside it" waits_found
+step "and libweft-otel.so" test -e "$libdir/libweft-otel.so"
 
 cat >"$scratch/use.c" <<'END'
 #include <stdio.h>
