@@ -186,7 +186,7 @@ is_as_before() { [ "$(ask "$1" "$2")" = "$3" ]; }
 }
 
 @test "a program that sleeps is not woken, and that nothing ran is said" {
-	preloaded one rest 3
+	preloaded one rest 6
 	record file -p "$pid"
 	until_true grep -q "has not run yet" file.err
 	finish "$recorder"

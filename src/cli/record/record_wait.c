@@ -22,6 +22,7 @@
 #define TICK_NS 200000000        /* of the line of progress, of --wait-all, and at first */
 #define QUIET_TICK_NS 1000000000 /* without them */
 #define LOOK_NS UINT64_C(1000000000)
+#define CALM_NS UINT64_C(2500000000)
 #define GRACE_NS UINT64_C(2000000000) /* for CMD to end after a signal that was passed on */
 
 int record_prepare(struct record *r)
@@ -197,13 +198,14 @@ int record_is_time_to_look(struct record *r)
 	return 1;
 }
 
-/* A brief program is looked at a few times; where nothing is shown, that is all there was to do. */
+/* In the first seconds brief programs are looked at, and there may be something to tell; from then
+ * on, where nothing is shown, little is left to do. */
 static void calm_down(struct record *r)
 {
 	const struct timespec seldom = {QUIET_TICK_NS / 1000000000, 0};
 	const struct itimerspec tick = {seldom, seldom};
 
-	if (r->progress || r->wait_all || r->is_calm || clock_mono_ns() - r->start_ns < LOOK_NS)
+	if (r->progress || r->wait_all || r->is_calm || clock_mono_ns() - r->start_ns < CALM_NS)
 		return;
 	r->is_calm = timerfd_settime(r->timer_fd, 0, &tick, NULL) == 0;
 }
