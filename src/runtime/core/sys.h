@@ -127,6 +127,15 @@ static inline int sys_is_error(long result)
 	return result < 0 && result > -4096;
 }
 
+/* As libc's functions give it. */
+static inline long sys_result(long result)
+{
+	if (!sys_is_error(result))
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
 /* New memory, all zeros, of which untouched pages cost nothing; or -errno. */
 static inline long sys_map_memory(uint64_t bytes)
 {

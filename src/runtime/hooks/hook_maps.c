@@ -22,27 +22,19 @@
 
 #define PAGE UINT64_C(4096)
 
-static long with_errno(long result)
-{
-	if (!sys_is_error(result))
-		return result;
-	errno = (int)-result;
-	return -1;
-}
-
 static int next_munmap(uint64_t low, uint64_t bytes, int unused)
 {
 	(void)unused;
 	if (weft_real_table.munmap)
 		return weft_real_table.munmap((void *)(uintptr_t)low, bytes);
-	return (int)with_errno(sys_call_anyway(SYS_munmap, (long)low, (long)bytes, 0, 0, 0, 0));
+	return (int)sys_result(sys_call_anyway(SYS_munmap, (long)low, (long)bytes, 0, 0, 0, 0));
 }
 
 static int next_mprotect(uint64_t low, uint64_t bytes, int protection)
 {
 	if (weft_real_table.mprotect)
 		return weft_real_table.mprotect((void *)(uintptr_t)low, bytes, protection);
-	return (int)with_errno(
+	return (int)sys_result(
 		sys_call_anyway(SYS_mprotect, (long)low, (long)bytes, protection, 0, 0, 0));
 }
 
@@ -95,7 +87,7 @@ WEFT_API void *mmap(void *at, size_t bytes, int protection, int flags, int fd, o
 	}
 	if (weft_real_table.mmap)
 		return weft_real_table.mmap(at, bytes, protection, flags, fd, offset);
-	return (void *)with_errno(sys_call_anyway(SYS_mmap, SYS_ARG(at), (long)bytes, protection,
+	return (void *)sys_result(sys_call_anyway(SYS_mmap, SYS_ARG(at), (long)bytes, protection,
 						  flags, fd, (long)offset));
 }
 

@@ -16,6 +16,7 @@
 
 #include "runtime/core/copies.h"
 #include "runtime/core/real.h"
+#include "runtime/core/sys.h"
 #include "runtime/hooks/hooks.h"
 
 #define NAME_BYTES 15 /* the kernel keeps no more */
@@ -93,7 +94,11 @@ WEFT_API int prctl(int option, ...)
 	d = va_arg(list, unsigned long);
 	va_end(list);
 	weft_seccomp_before_prctl(option, a, b);
-	result = weft_real(prctl)(option, a, b, c, d);
+	/* As in hook_seccomp.c: allocators name their mappings, perhaps before our constructor. */
+	result = weft_real_table.prctl
+			 ? weft_real_table.prctl(option, a, b, c, d)
+			 : (int)sys_result(sys_call_anyway(SYS_prctl, option, (long)a, (long)b,
+							   (long)c, (long)d, 0));
 	if (option == PR_SET_NAME && !result)
 		name_own((const char *)(uintptr_t)a);
 	return result;

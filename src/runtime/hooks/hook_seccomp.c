@@ -348,15 +348,28 @@ void weft_syscall_open(void)
 	weft_syscall_next = weft_real(syscall);
 }
 
+static int begins_another(long number)
+{
+#ifdef SYS_vfork
+	if (number == SYS_vfork)
+		return 1;
+#endif
+	return number == SYS_clone || number == SYS_clone3;
+}
+
 long weft_syscall_watched(long number, long a, long b, long c, long d, long e, long f)
 {
-	if (!weft_syscall_next)
-		weft_syscall_open();
 	if (number == SYS_seccomp)
 		before_seccomp((unsigned long)a, (unsigned long)b, (const void *)(uintptr_t)c);
 	else if (number == SYS_prctl)
 		weft_seccomp_before_prctl(a, (unsigned long)b, (unsigned long)c);
-	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): every libc has it */
+	/* An allocator may call us, under its lock, from a constructor before ours: then nothing is
+	 * looked up, for which libc might allocate. But who returns elsewhere, or twice, needs
+	 * libc. */
+	if (!weft_syscall_next && begins_another(number))
+		weft_syscall_open();
+	if (!weft_syscall_next)
+		return sys_result(sys_call_anyway(number, a, b, c, d, e, f));
 	return weft_syscall_next(number, a, b, c, d, e, f);
 }
 

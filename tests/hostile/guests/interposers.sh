@@ -72,6 +72,14 @@ interposer() { # LIBRARY
 	done
 }
 
+# One that is linked with the program begins before what is preloaded; so does what is behind weft's.
+begins_first() { # OPTION...
+	bounded "$weft" record -o a.jfr "$@" -- \
+		sh -c 'LD_PRELOAD=$LD_PRELOAD:$1 exec "$2" "$3"' sh "$BUILD/tests/hostile/guests/libearly.so" "$allocator" "$rounds"
+	same 3 $?
+}
+check "an allocator that makes system calls before weft begins" begins_first -F 997
+check "... recorded, the books balance" kept
 interposer libjemalloc.so.2
 interposer libtcmalloc_minimal.so.4
 interposer libeatmydata.so
