@@ -135,6 +135,9 @@ static __attribute__((noinline)) int commit_throttled(struct weft_slot *slot,
 						      const struct weft_event_put *put,
 						      uint64_t now_ns)
 {
+	/* A careful program's child keeps its parent's rows, whose throttle is not its own. */
+	if (UNLIKELY(weft_rt_is_unbegun_child()))
+		return 0;
 	if (!is_admitted(row, now_ns))
 		return leave_out(slot, WEFT_COUNTER_EVENTS_THROTTLED);
 	return weft_event_write(slot, put);

@@ -114,7 +114,7 @@ static inline void weft_event_count(struct weft_slot *slot, enum weft_counter co
 {
 	if (LIKELY(weft_event_is_counted(slot)))
 		weft_event_add(&slot->counters[counter], 1);
-	else
+	else if (LIKELY(!weft_rt_is_unbegun_child())) /* that sees its parent's session */
 		weft_rt_count(counter, 1);
 }
 

@@ -368,7 +368,8 @@ __attribute__((noinline)) int weft_event_write(struct weft_slot *slot,
 	enum weft_ring_result result;
 
 	if (UNLIKELY(!weft_event_is_counted(slot))) {
-		weft_rt_count(WEFT_COUNTER_EVENTS_NO_SLOT, 1);
+		if (!weft_rt_is_unbegun_child())
+			weft_rt_count(WEFT_COUNTER_EVENTS_NO_SLOT, 1);
 		return 0;
 	}
 	events_add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
