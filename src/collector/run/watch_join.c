@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/recording.h"
+#include "collector/process/carrier.h"
 #include "collector/process/filters.h"
 #include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
@@ -129,8 +130,9 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 
 	if (rc)
 		return rc;
-	/* A strange filter: of a child that was forked before anybody had seen its parent's. */
-	if (filters_are_strange_as_met(p)) {
+	/* A strange filter: of a child that was forked before anybody had seen its parent's. In
+	 * another PID namespace its runtime alone knows what its container's filters are. */
+	if (carrier_is_near(pid) != 0 && filters_are_strange_as_met(p)) {
 		process_free(p);
 		return -ECANCELED;
 	}

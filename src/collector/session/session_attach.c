@@ -198,6 +198,9 @@ int session_attach_state(const struct session *s)
 
 	if (!s->attached || !order_signal_is_allowed(s->process->layout.prime_signal_used))
 		return 0;
+	/* Nothing can be asked of it, and of the wall clock alone nothing need be. */
+	if (filters_are_feared(s->process) && !(s->event_options.engines & WEFT_ENGINE_CPU))
+		return 0;
 	/* Pairs with the release store of the thread that carried the order out
 	 * (src/runtime/sample/attach.c). */
 	if (load_acquire(&h->attach_taken) != s->attach_number)

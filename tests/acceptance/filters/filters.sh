@@ -177,6 +177,16 @@ for FILTERS_PRIVS in give keep; do
 	done
 done
 
+FILTERS_PRIVS=give
+by_wall_clock() {
+	begin prctl tight wait
+	await 600 has_filter && bounded "$weft" record -e wall -p "$pid" --duration 1s -o "$work/x.jfr"
+}
+check "attached to for the wall clock alone, which asks it for nothing" by_wall_clock
+check "... and there are samples" at_least 1 \
+	"$("$weft" report --json --top 0 "$work/x.jfr" | jq -r .samples)"
+check "... it goes on, and ends as it would" end
+
 # What /proc tells of filters stands behind the groups.
 FILTERS_PRIVS=give
 under=(setpriv "--groups=$(seq -s, 1000001 1000900)")
