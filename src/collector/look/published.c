@@ -91,10 +91,11 @@ static uint64_t published_pause(uint64_t took_ns)
 	return pause_ns < LOOK_MAX_NS ? pause_ns : LOOK_MAX_NS;
 }
 
-/* In how many modules of others. */
+/* 0: nowhere in modules of others; else another number for other counts of them. */
 static int by_others(const struct published *p)
 {
-	return p->otel.count - p->otel.own + p->labels.count - p->labels.own;
+	return (p->otel.count - p->otel.own) * (VARIABLE_PLACES + 1) + p->labels.count -
+	       p->labels.own;
 }
 
 int published_look(struct published *p, uint64_t now_ns)
@@ -172,16 +173,12 @@ static int published_read_set(struct published *p, uint64_t address)
 }
 
 /* The context that the variable leads to: 0 and p->context; -ENODATA: there is none; -errno. */
-static int published_read(struct published *p, const struct tls_place *place,
-			  const struct published_thread *t,
+static int published_read(struct published *p, uint64_t variable,
 			  int (*read)(struct published *p, uint64_t address))
 {
-	uint64_t variable = 0, address = 0;
-	int rc = tls_address(p->target, place, t->pointer, &variable);
+	uint64_t address = 0;
+	int rc = target_read_u64(p->target, variable, &address);
 
-	if (rc)
-		return rc == -EFAULT ? -ENODATA : rc;
-	rc = target_read_u64(p->target, variable, &address);
 	return rc ? rc : read(p, address);
 }
 
@@ -304,11 +301,11 @@ struct published_kind {
 	uint64_t *taken;
 };
 
-static int published_add_place(struct published *p, const struct published_kind *kind, int which,
-			       const struct published_thread *t, struct weft_sample_record *sample,
-			       uint8_t *labels, int bytes)
+static int published_add_one(struct published *p, const struct published_kind *kind,
+			     uint64_t variable, struct weft_sample_record *sample, uint8_t *labels,
+			     int bytes)
 {
-	int rc = published_read(p, &kind->variable->place[which], t, kind->read), before = bytes;
+	int rc = published_read(p, variable, kind->read), before = bytes;
 	int is_more;
 
 	if (rc == -EFAULT)
@@ -326,13 +323,46 @@ static int published_add_place(struct published *p, const struct published_kind 
 	return bytes;
 }
 
+/* The symbol of the first module serves all that define it, weft's own among them: then they are
+ * one variable. */
+struct known_variables {
+	uint64_t at[VARIABLE_PLACES];
+	int count;
+};
+
+static int is_fresh(struct known_variables *known, uint64_t at)
+{
+	for (int i = 0; i < known->count; i++)
+		if (known->at[i] == at)
+			return 0;
+	known->at[known->count++] = at;
+	return 1;
+}
+
+/* 0: this thread has none yet. */
+static uint64_t variable_of(struct published *p, const struct published_kind *kind, int which,
+			    const struct published_thread *t)
+{
+	uint64_t at = 0;
+
+	return tls_address(p->target, &kind->variable->place[which], t->pointer, &at) ? 0 : at;
+}
+
 static int published_add_kind(struct published *p, const struct published_kind *kind,
 			      const struct published_thread *t, struct weft_sample_record *sample,
 			      uint8_t *labels, int bytes)
 {
+	struct known_variables known = {.count = 0};
+	uint64_t at;
+
 	for (int i = 0; i < kind->variable->count; i++)
-		if (!kind->variable->is_own[i])
-			bytes = published_add_place(p, kind, i, t, sample, labels, bytes);
+		if (kind->variable->is_own[i])
+			is_fresh(&known, variable_of(p, kind, i, t));
+	for (int i = 0; i < kind->variable->count; i++) {
+		at = kind->variable->is_own[i] ? 0 : variable_of(p, kind, i, t);
+		if (at && is_fresh(&known, at))
+			bytes = published_add_one(p, kind, at, sample, labels, bytes);
+	}
 	return bytes;
 }
 
