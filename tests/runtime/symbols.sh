@@ -37,7 +37,7 @@ core_copies:dlsym core_customlabels_meet:dlsym core_fork:dlsym stack_module_map:
 core_key:pthread_key_create core_key:pthread_setspecific
 core_modules:dl_iterate_phdr core_modules:getcwd otel_otel_foreign:dl_iterate_phdr
 context_publish:secure_getenv otel_otel_process:secure_getenv otel_otel_resource:secure_getenv
-otel_otel_variable:dlopen otel_otel_variable:dlsym
+otel_otel_variable:dlopen otel_otel_variable:dlsym otel_otel_variable:dlerror
 core_coro_blocks:malloc core_coro_blocks:free core_filters:pthread_getcpuclockid
 core_filters:secure_getenv core_filters:strstr core_real:dlsym core_real:dlerror core_real:dladdr
 sample_join:secure_getenv'

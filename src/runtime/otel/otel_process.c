@@ -254,8 +254,8 @@ static int otel_process_map(void)
 	long fd = weft_rt_is_careful() ? -EPERM : otel_process_make_file();
 	int failed = 0;
 
-	header = map_own_area(fd, HEADER_BYTES);
 	halves = map_own_area(-1, HALVES_BYTES);
+	header = map_own_area(fd, HEADER_BYTES);
 	if (fd >= 0)
 		sys_call1(SYS_close, fd);
 	if (!header || !halves)

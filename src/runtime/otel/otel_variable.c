@@ -102,6 +102,8 @@ const struct weft_otel_variable_v1 *weft_otel_variable_open(void)
 	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (library)
 		loaded = otel_variable_known(dlsym(library, "weft_otel_variable_v1"));
+	if (!loaded)
+		(void)dlerror(); /* the program's next one is about its own calls */
 	return loaded;
 }
 
