@@ -330,7 +330,7 @@ struct known_variables {
 	int count;
 };
 
-static int is_fresh(struct known_variables *known, uint64_t at)
+static int published_is_fresh(struct known_variables *known, uint64_t at)
 {
 	for (int i = 0; i < known->count; i++)
 		if (known->at[i] == at)
@@ -357,10 +357,10 @@ static int published_add_kind(struct published *p, const struct published_kind *
 
 	for (int i = 0; i < kind->variable->count; i++)
 		if (kind->variable->is_own[i])
-			is_fresh(&known, variable_of(p, kind, i, t));
+			published_is_fresh(&known, variable_of(p, kind, i, t));
 	for (int i = 0; i < kind->variable->count; i++) {
 		at = kind->variable->is_own[i] ? 0 : variable_of(p, kind, i, t);
-		if (at && is_fresh(&known, at))
+		if (at && published_is_fresh(&known, at))
 			bytes = published_add_one(p, kind, at, sample, labels, bytes);
 	}
 	return bytes;
