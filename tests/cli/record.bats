@@ -453,6 +453,8 @@ exit(os.wait()[1] != 0)'")"; do
 
 @test "AddressSanitizer's runtime stays the first library where it is preloaded" {
 	runtime=$(gcc -print-file-name=libasan.so 2>/dev/null) && [ -e "$runtime" ] || skip "not installed"
+	LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 "$WEFT" --version >/dev/null 2>&1 ||
+		skip "weft itself has another sanitizer's runtime"
 	export LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0
 	record -o a.jfr -- sh -c 'echo "$LD_PRELOAD"'
 	unset LD_PRELOAD
