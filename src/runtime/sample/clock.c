@@ -552,6 +552,20 @@ int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 	return 1;
 }
 
+/* Where a page was that the program has unmapped, another thread's may lie by now. */
+static int is_page_of_another(const struct weft_slot *slot, uint64_t page)
+{
+	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
+		struct weft_slot *other = weft_rt_slot(i);
+
+		if (other != slot &&
+		    WEFT_STATE_OF(load_acquire(&weft_rt.states[i])) == WEFT_SLOT_LIVE &&
+		    load_relaxed(&weft_clock_of(other)->page) == page)
+			return 1;
+	}
+	return 0;
+}
+
 /* The next tick opens it anew. The word is OPENING meanwhile: who closes the clock at this moment
  * must not unmap what is read here. */
 static void close_if_page_is_gone(struct weft_slot *slot)
@@ -561,7 +575,7 @@ static void close_if_page_is_gone(struct weft_slot *slot)
 
 	if (page <= WEFT_CLOCK_OPENING || !cas_acq_rel(place, &page, WEFT_CLOCK_OPENING))
 		return;
-	if (!has_page_of_event(page))
+	if (!has_page_of_event(page) || is_page_of_another(slot, page))
 		page = 0;
 	if (!cas_acq_rel(place, &opening, page))
 		clock_unmap(page);
