@@ -167,6 +167,23 @@ static void shares_have_errors_where_there_is_room(void **state)
 	table_free(&t);
 }
 
+static void json_has_names_that_are_no_utf8(void **state)
+{
+	static const struct table_column of_file[] = {{.title = "s\xac", .json = "s\xac"}};
+	struct table t;
+	json_t *all;
+
+	(void)state;
+	table_init(&t, of_file, 1);
+	table_count(&t, 3);
+	all = table_json(&t, 0);
+	assert_non_null(all);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(all, 0), "s\xc2\xac")),
+			 3);
+	json_decref(all);
+	table_free(&t);
+}
+
 static void json_has_the_ends_of_shares(void **state)
 {
 	struct table t;
@@ -196,6 +213,7 @@ int main(void)
 		cmocka_unit_test(the_last_text_is_cut_and_rows_left_out_are_told),
 		cmocka_unit_test(json_has_all_columns_with_a_name),
 		cmocka_unit_test(shares_have_errors_where_there_is_room),
+		cmocka_unit_test(json_has_names_that_are_no_utf8),
 		cmocka_unit_test(json_has_the_ends_of_shares),
 	};
 
