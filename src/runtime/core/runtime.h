@@ -129,6 +129,14 @@ static inline uint32_t weft_rt_slots_high(void)
 	return high < weft_layout.slot_count ? high : weft_layout.slot_count;
 }
 
+/* One of these, if it is a thread's now; NULL. */
+static inline struct weft_slot *weft_rt_live_slot(uint32_t index)
+{
+	uint64_t word = load_acquire(&weft_rt.states[index]);
+
+	return WEFT_STATE_OF(word) == WEFT_SLOT_LIVE ? weft_rt_slot(index) : NULL;
+}
+
 /*
  * Marks a slot that has something for the collector. Usually the bit is set already, and this is a
  * load. If the collector clears the bit at this very moment, the mark is lost; then it looks at the

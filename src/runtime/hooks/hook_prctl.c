@@ -50,11 +50,10 @@ static void name_own(const char *name)
 static struct weft_slot *hook_name_slot_of(pthread_t thread)
 {
 	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
-		uint64_t word = load_acquire(&weft_rt.states[i]);
+		struct weft_slot *slot = weft_rt_live_slot(i);
 
-		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE &&
-		    weft_rt_slot(i)->pthread_self == (uint64_t)(uintptr_t)thread)
-			return weft_rt_slot(i);
+		if (slot && slot->pthread_self == (uint64_t)(uintptr_t)thread)
+			return slot;
 	}
 	return NULL;
 }

@@ -133,10 +133,9 @@ static void arm_for(struct weft_slot *slot)
 static void note_slots(int are_armed)
 {
 	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
-		uint64_t word = load_acquire(&weft_rt.states[i]);
-		struct weft_slot *slot = weft_rt_slot(i);
+		struct weft_slot *slot = weft_rt_live_slot(i);
 
-		if (WEFT_STATE_OF(word) != WEFT_SLOT_LIVE)
+		if (!slot)
 			continue;
 		slot_hints[slot->thread.tid & 0xFFFF] = (uint16_t)(i + 1);
 		if (are_armed)

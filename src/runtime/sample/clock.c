@@ -556,11 +556,9 @@ int weft_clock_fired(struct weft_slot *slot, uint64_t fired_ns)
 static int is_page_of_another(const struct weft_slot *slot, uint64_t page)
 {
 	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
-		struct weft_slot *other = weft_rt_slot(i);
+		struct weft_slot *other = weft_rt_live_slot(i);
 
-		if (other != slot &&
-		    WEFT_STATE_OF(load_acquire(&weft_rt.states[i])) == WEFT_SLOT_LIVE &&
-		    load_relaxed(&weft_clock_of(other)->page) == page)
+		if (other && other != slot && load_relaxed(&weft_clock_of(other)->page) == page)
 			return 1;
 	}
 	return 0;

@@ -71,11 +71,9 @@ static int nobody_handles(void)
 	if (load_acquire(&weft_rt.header->handling))
 		return 0;
 	for (uint32_t i = 0; i < weft_rt_slots_high(); i++) {
-		uint64_t word = load_acquire(&weft_rt.states[i]);
-		struct weft_slot *slot = weft_rt_slot(i);
+		const struct weft_slot *slot = weft_rt_live_slot(i);
 
-		if (WEFT_STATE_OF(word) == WEFT_SLOT_LIVE && slot != weft_slot_mine() &&
-		    load_acquire(&slot->thread.handling))
+		if (slot && slot != weft_slot_mine() && load_acquire(&slot->thread.handling))
 			return 0;
 	}
 	return 1;

@@ -103,7 +103,7 @@ static void timer_missing(struct weft_slot *slot)
 void weft_timer_all_missing(void)
 {
 	for (uint32_t i = 0; weft_timer_is_wanted() && i < weft_rt_slots_high(); i++)
-		if (WEFT_STATE_OF(load_acquire(&weft_rt.states[i])) == WEFT_SLOT_LIVE)
+		if (weft_rt_live_slot(i))
 			timer_missing(weft_rt_slot(i));
 }
 
