@@ -368,8 +368,7 @@ __attribute__((noinline)) int weft_event_write(struct weft_slot *slot,
 	enum weft_ring_result result;
 
 	if (UNLIKELY(!weft_event_is_counted(slot))) {
-		if (!weft_rt_is_unbegun_child())
-			weft_rt_count(WEFT_COUNTER_EVENTS_NO_SLOT, 1);
+		weft_event_count(slot, WEFT_COUNTER_EVENTS_NO_SLOT);
 		return 0;
 	}
 	events_add_one(slot, WEFT_COUNTER_EVENTS_ATTEMPTED);
