@@ -323,46 +323,18 @@ static int published_add_one(struct published *p, const struct published_kind *k
 	return bytes;
 }
 
-/* The symbol of the first module serves all that define it, weft's own among them: then they are
- * one variable. */
-struct known_variables {
-	uint64_t at[VARIABLE_PLACES];
-	int count;
-};
-
-static int published_is_fresh(struct known_variables *known, uint64_t at)
-{
-	for (int i = 0; i < known->count; i++)
-		if (known->at[i] == at)
-			return 0;
-	known->at[known->count++] = at;
-	return 1;
-}
-
-/* 0: this thread has none yet. */
-static uint64_t variable_of(struct published *p, const struct published_kind *kind, int which,
-			    const struct published_thread *t)
-{
-	uint64_t at = 0;
-
-	return tls_address(p->target, &kind->variable->place[which], t->pointer, &at) ? 0 : at;
-}
-
 static int published_add_kind(struct published *p, const struct published_kind *kind,
 			      const struct published_thread *t, struct weft_sample_record *sample,
 			      uint8_t *labels, int bytes)
 {
-	struct known_variables known = {.count = 0};
-	uint64_t at;
+	const struct published_variable *v = kind->variable;
+	uint64_t at[VARIABLE_PLACES];
 
-	for (int i = 0; i < kind->variable->count; i++)
-		if (kind->variable->is_own[i])
-			published_is_fresh(&known, variable_of(p, kind, i, t));
-	for (int i = 0; i < kind->variable->count; i++) {
-		at = kind->variable->is_own[i] ? 0 : variable_of(p, kind, i, t);
-		if (at && published_is_fresh(&known, at))
-			bytes = published_add_one(p, kind, at, sample, labels, bytes);
-	}
+	if (variable_addresses(p->target, v, t->pointer, at))
+		return bytes;
+	for (int i = 0; i < v->count; i++)
+		if (at[i] && !v->is_own[i])
+			bytes = published_add_one(p, kind, at[i], sample, labels, bytes);
 	return bytes;
 }
 

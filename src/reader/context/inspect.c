@@ -189,30 +189,16 @@ static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t var
 	return inspect_add_context(t, rc, LIVE_CUSTOM_LABELS);
 }
 
-/* The symbol of the first object serves all that define it: there is one variable, then. */
-static int is_among(const uint64_t *variable, int k)
-{
-	for (int n = 0; n < k; n++)
-		if (variable[n] == variable[k])
-			return 1;
-	return 0;
-}
-
 static int read_variable(struct inspect *i, struct inspect_thread *t,
 			 const struct published_variable *v, uint64_t pointer,
 			 int (*read)(struct inspect *i, struct inspect_thread *t,
 				     uint64_t variable))
 {
-	uint64_t variable[VARIABLE_PLACES] = {0};
-	int rc = 0;
+	uint64_t at[VARIABLE_PLACES];
+	int rc = variable_addresses(i->target, v, pointer, at);
 
-	for (int k = 0; k < v->count && rc == 0; k++) {
-		rc = tls_address(i->target, &v->place[k], pointer, &variable[k]);
-		if (rc == 0 && !is_among(variable, k))
-			rc = read(i, t, variable[k]);
-		else if (rc == -ENODATA || rc == -EFAULT)
-			rc = 0;
-	}
+	for (int k = 0; k < v->count && rc == 0; k++)
+		rc = at[k] ? read(i, t, at[k]) : 0;
 	return rc;
 }
 

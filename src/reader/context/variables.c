@@ -84,3 +84,27 @@ void variables_find(struct target *t, struct published_variable *otel_thread,
 	note_own(t, labels);
 	*modules = digest;
 }
+
+/* Of two places that are the same one, which counts? */
+static int variable_comes_first(const struct published_variable *v, int one, int other)
+{
+	return v->is_own[one] != v->is_own[other] ? v->is_own[one] : one < other;
+}
+
+int variable_addresses(const struct target *t, const struct published_variable *v, uint64_t pointer,
+		       uint64_t at[VARIABLE_PLACES])
+{
+	for (int k = 0; k < v->count; k++) {
+		int rc = tls_address(t, &v->place[k], pointer, &at[k]);
+
+		if (rc && rc != -ENODATA && rc != -EFAULT)
+			return rc;
+		if (rc)
+			at[k] = 0;
+	}
+	for (int k = 0; k < v->count; k++)
+		for (int n = 0; n < v->count; n++)
+			if (n != k && at[n] == at[k] && variable_comes_first(v, n, k))
+				at[k] = 0;
+	return 0;
+}
