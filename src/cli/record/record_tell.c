@@ -238,19 +238,27 @@ static void tell_running(const struct record *r)
 		 record_tell_plural(count, "process runs", "processes run"), l.text);
 }
 
+/* But for those of whom it has been told already, with the reason, that they were refused. */
 static void tell_unrecorded(const struct record *r)
 {
 	const struct unrecorded *u = &r->unrecorded;
+	size_t count = u->count, named = 0;
 	struct line l = {.used = 0};
 
-	for (size_t i = 0; i < NAMED_MAX && i < u->count; i++)
-		record_tell_add(&l, "%s%s [%d] (%s)", i ? ", " : "", u->program[i].command,
-				(int)u->program[i].pid, u->program[i].why);
-	if (u->count > NAMED_MAX)
+	for (size_t i = 0; i < UNRECORDED_MAX && i < u->count; i++) {
+		const struct unrecorded_program *p = &u->program[i];
+
+		if (collector_has_refused(r->collector, p->pid))
+			count--;
+		else if (named < NAMED_MAX)
+			record_tell_add(&l, "%s%s [%d] (%s)", named++ ? ", " : "", p->command,
+					(int)p->pid, p->why);
+	}
+	if (count > NAMED_MAX)
 		record_tell_add(&l, ", ...");
-	if (u->count)
-		cli_warning("%zu %s ran unrecorded: %s", u->count,
-			    record_tell_plural(u->count, "program", "programs"), l.text);
+	if (count)
+		cli_warning("%zu %s ran unrecorded: %s", count,
+			    record_tell_plural(count, "program", "programs"), l.text);
 }
 
 static void tell_refused(const struct collector_result *result)

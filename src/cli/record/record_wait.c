@@ -189,7 +189,6 @@ static int pause_ms(const struct record *r)
 int record_is_time_to_look(struct record *r)
 {
 	uint64_t now_ns = clock_mono_ns();
-
 	uint64_t gap_ns = now_ns - r->start_ns < LOOK_NS ? TICK_NS : LOOK_NS;
 
 	if (r->finished || r->ended || (r->looked_ns && now_ns - r->looked_ns < gap_ns))

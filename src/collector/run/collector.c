@@ -4,6 +4,7 @@
 
 #include "base/cache_place.h"
 #include "base/clock.h"
+#include "base/map.h"
 #include "collector/run/hrtimer.h"
 #include "collector/walk/jit.h"
 #include "collector/walk/walk.h"
@@ -374,6 +375,11 @@ int collector_complete(struct collector *c, struct collector_result *out)
 	out->unsampled = outside_unsampled(c->outside, &out->unsampled_count);
 	rc = rc ? rc : c->worker.error;
 	return rc ? rc : c->walker.error;
+}
+
+int collector_has_refused(const struct collector *c, pid_t pid)
+{
+	return c->watch.refused_pids && map_get(c->watch.refused_pids, &pid, sizeof(pid));
 }
 
 void collector_let_go(struct collector *c)

@@ -117,6 +117,9 @@ struct collector_result {
 	char settings_idle[512];
 };
 
+/* Once the file is complete: was this one of those that were refused? */
+int collector_has_refused(const struct collector *c, pid_t pid);
+
 struct collector_running {
 	pid_t pid;
 	char command[64];

@@ -57,16 +57,14 @@ static void unrecorded_note(struct unrecorded *u, pid_t pid, const char *why)
 
 static int unrecorded_key_of(struct seen_key *key, pid_t pid)
 {
-	char path[32], text[1024];
-	struct thread_stat thread = {.stack_start = 0};
+	char path[32];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	if (stat(path, &st))
 		return 0;
-	if (proc_read_of(pid, "stat", text, sizeof(text)) > 0)
-		thread_parse_stat(text, &thread);
-	*key = (struct seen_key){(uint64_t)pid, st.st_dev, st.st_ino, thread.stack_start};
+	*key = (struct seen_key){(uint64_t)pid, st.st_dev, st.st_ino,
+				 process_stat_number_of(pid, STAT_STACK_START)};
 	return 1;
 }
 

@@ -38,7 +38,7 @@ as_alone() { # NAME
 
 last_line='^weft record: [0-9]* samples\|^weft record: seen '
 
-# Recorded, or it is said why not.
+# Recorded, or one line says why not.
 is_sampled() { # FILE
 	"$weft" report --json --top 1 "$1" >"$work/json" 2>/dev/null &&
 		jq -e '.samples > 0 and .books.balanced' "$work/json" >"$work/verdict"
@@ -46,7 +46,7 @@ is_sampled() { # FILE
 
 is_told() { # NAME
 	grep -a '^weft record: ' "$work/$1.err" | grep -v "$last_line" >"$work/told"
-	[ -s "$work/told" ] || {
+	same 1 "$(wc -l <"$work/told")" || {
 		cat "$work/$1.err"
 		return 1
 	}
