@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * strange-requests FORMAT SECONDS [LIBRARY]: a program that knows nothing of weft, whose threads
- *wait for requests in turn and publish whose it is: as OpenTelemetry's thread context in place
- *(`place`) or by another record (`swap`), as a set of Custom Labels (`labels`), both with one span
- *(`both`) or with two (`differ`), or nothing (`none`).
+ * wait for requests in turn and publish whose it is: as OpenTelemetry's thread context in place
+ * (`place`) or by another record (`swap`), as a set of Custom Labels (`labels`), both with one span
+ * (`both`) or with two (`differ`), or nothing (`none`).
  *
  *	request  span  label tenant  waits
  *	first    0x11  acme          30 ms
@@ -29,6 +29,8 @@
 #include <weft/abi/custom_labels_v1.h>
 #include <weft/abi/otel_process_context.h>
 #include <weft/abi/otel_thread_context.h>
+
+#include "blocked_time.h"
 
 #define EXPORTED __attribute__((visibility("default"), used))
 #define REQUESTS 3 /* the last is none */
@@ -170,36 +172,16 @@ static uint64_t blocked_ns[REQUESTS];
 static unsigned int begun;
 static int is_over;
 
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* What it has had for a CPU, and waited for one: the sum cannot be blocked. */
-static uint64_t not_blocked(int schedstat)
-{
-	char text[128] = "", *at;
-	uint64_t ns;
-
-	if (pread(schedstat, text, sizeof(text) - 1, 0) <= 0)
-		exit(3);
-	ns = strtoull(text, &at, 10);
-	return ns + strtoull(at, NULL, 10);
-}
-
 static void wait_for(int schedstat, int request)
 {
 	static const long waits_ns[REQUESTS] = {30 * MS, 10 * MS, 20 * MS};
 	uint64_t at, other;
 
 	publish(format, request);
-	at = now();
+	at = now(CLOCK_MONOTONIC);
 	other = not_blocked(schedstat);
 	nanosleep(&(struct timespec){.tv_nsec = waits_ns[request]}, NULL);
-	at = now() - at;
+	at = now(CLOCK_MONOTONIC) - at;
 	other = not_blocked(schedstat) - other;
 	__atomic_add_fetch(&blocked_ns[request], at > other ? at - other : 0, __ATOMIC_RELAXED);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * waits-shared SECONDS: threads that compute, wait briefly in epoll, and sleep, again and again,
- *and know by the kernel's clocks how long they were blocked in each. The last line on stdout:
+ * and know by the kernel's clocks how long they were blocked in each. The last line on stdout:
  *
  *	NS of the short waits, NS of the long ones, NS that a thread lived on average
  *
@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blocked_time.h"
+
 #define THREADS 6
 #define WORK_NS 2000000
 #define SHORT_MS 4
@@ -24,26 +26,6 @@
 
 static uint64_t until_ns, blocked_ns[2], lived_ns;
 static volatile unsigned long sink;
-
-static uint64_t now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-/* What it has had for a CPU, and waited for one: the sum cannot be blocked. */
-static uint64_t not_blocked(int schedstat)
-{
-	char text[128] = "", *at;
-	uint64_t ns;
-
-	if (pread(schedstat, text, sizeof(text) - 1, 0) <= 0)
-		exit(3);
-	ns = strtoull(text, &at, 10);
-	return ns + strtoull(at, NULL, 10);
-}
 
 __attribute__((noinline)) static void compute(void)
 {

@@ -5,24 +5,9 @@
 # usage: copies.sh SOURCE LIBRARY_DIR
 set -u
 source=$1 libraries=$2
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-n=0 status=0
+. "$source/tests/steps.sh"
+within="timeout 300"
 export LD_LIBRARY_PATH="$libraries"
-
-# step TITLE COMMAND...
-step() {
-	title=$1
-	shift
-	n=$((n + 1))
-	if timeout 300 "$@" >"$scratch/log" 2>&1 </dev/null; then
-		echo "ok $n - $title"
-	else
-		status=1
-		echo "not ok $n - $title"
-		tail -n 40 "$scratch/log" | sed 's/^/# /'
-	fi
-}
 
 ended() {
 	n=$((n + 1))
@@ -69,5 +54,4 @@ else
 	n=$((n + 1))
 	echo "ok $n # skip no cargo"
 fi
-echo "1..$n"
-exit $status
+finish

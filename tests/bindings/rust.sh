@@ -5,9 +5,8 @@
 # usage: rust.sh SOURCE LIBRARY_DIR [long]
 set -u
 source=$1 libraries=$2 how=${3:-}
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-n=0 status=0
+. "$source/tests/steps.sh"
+within="timeout 400"
 
 # Cargo writes beside the sources.
 cp -r "$source/bindings/rust" "$scratch/crate" && cd "$scratch/crate" || exit 99
@@ -81,20 +80,6 @@ export WEFT_C_CTP
 # The crate does not lie in the tree here.
 export WEFT_INCLUDE_DIR="$source/include"
 unset CTP_SHM_PATH CTP_SOCK_PATH CTP_MAX_STATIONS
-
-# step TITLE COMMAND...
-step() {
-	title=$1
-	shift
-	n=$((n + 1))
-	if timeout 400 "$@" >"$scratch/log" 2>&1 </dev/null; then
-		echo "ok $n - $title"
-	else
-		status=1
-		echo "not ok $n - $title"
-		tail -n 60 "$scratch/log" | sed 's/^/# /'
-	fi
-}
 
 # The tests of the step before.
 ran() {
@@ -179,5 +164,4 @@ for directory in $PATH; do
 	if [ "$n" -gt 0 ] && [ "$how" != long ]; then break; fi
 done
 [ "$n" -gt 0 ] || { echo "1..0 # skip no cargo"; exit 77; }
-echo "1..$n"
-exit $status
+finish

@@ -7,29 +7,8 @@ set -u
 source=$1 libraries=$2
 weft=$libraries/../../weft
 cargo --version >/dev/null 2>&1 || { echo "1..0 # skip no cargo"; exit 77; }
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-n=0 status=0
+. "$source/tests/steps.sh"
 unset LD_LIBRARY_PATH RUSTFLAGS WEFT_STATIC WEFT_LIB_DIR
-
-# step TITLE COMMAND...
-step() {
-	title=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$scratch/log" 2>&1 </dev/null; then
-		echo "ok $n - $title"
-	else
-		status=1
-		echo "not ok $n - $title"
-		tail -n 40 "$scratch/log" | sed 's/^/# /'
-	fi
-}
-
-skip() { # TITLE REASON
-	n=$((n + 1))
-	echo "ok $n - $1 # SKIP $2"
-}
 
 cp -r "$source/bindings/rust" "$scratch/weft" && rm -rf "$scratch/weft/target"
 mkdir -p "$scratch/shop/src" "$scratch/between/src"
@@ -110,5 +89,4 @@ else
 		step "a static program: its contexts are found" readers_find "$scratch/target/$target/debug/between"
 	fi
 fi
-echo "1..$n"
-exit $status
+finish

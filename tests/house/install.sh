@@ -5,25 +5,9 @@
 # usage: install.sh SOURCE
 set -u
 source=$1
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
+. "$source/tests/steps.sh"
 root=$scratch/root
-n=0 status=0
 unset MAKEFLAGS MAKELEVEL MFLAGS DESTDIR LD_PRELOAD WEFT_LIB
-
-# step TITLE COMMAND...
-step() {
-	title=$1
-	shift
-	n=$((n + 1))
-	if "$@" >"$scratch/log" 2>&1 </dev/null; then
-		echo "ok $n - $title"
-	else
-		status=1
-		echo "not ok $n - $title"
-		tail -n 40 "$scratch/log" | sed 's/^/# /'
-	fi
-}
 
 tree() { (cd "$source" && find . -path ./.git -prune -o -path './build*' -prune -o -type f -print |
 	sort | xargs cksum); }
@@ -150,5 +134,4 @@ step "every public header is installed, and no other" headers_all_there
 no_build_paths() { ! readelf -d "$weft" "$libdir"/lib*weft*.so | grep -E 'R(UN)?PATH.*(build|src)'; }
 step "no path of the build tree stays in what is installed" no_build_paths
 
-echo "1..$n"
-exit $status
+finish
