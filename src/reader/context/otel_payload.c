@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the wire: protobuf's encoding (protobuf.dev/programming-guides/encoding) */
@@ -295,6 +296,25 @@ void otel_payload_free(struct otel_payload *p)
 	live_free(&p->resource);
 	live_free(&p->attributes);
 	live_free(&p->keys);
+}
+
+int otel_payload_copy_keys(struct otel_payload *to, const struct otel_payload *from)
+{
+	size_t bytes = from->keys.count * sizeof(*from->keys.attribute);
+
+	live_begin(&to->keys, LIVE_OTEL);
+	to->keys.attribute = malloc(bytes + 1);
+	if (!to->keys.attribute)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(to->keys.attribute, from->keys.attribute, bytes);
+	if (from->keys.text.size)
+		buf_put(&to->keys.text, from->keys.text.data, from->keys.text.size);
+	to->keys.count = to->keys.room = from->keys.count;
+	if (!to->keys.text.failed)
+		return 0;
+	live_free(&to->keys);
+	return -ENOMEM;
 }
 
 const char *otel_payload_key(const struct otel_payload *p, unsigned int index, size_t *bytes)

@@ -108,3 +108,22 @@ int variable_addresses(const struct target *t, const struct published_variable *
 				at[k] = 0;
 	return 0;
 }
+
+static int variable_is_same(const struct tls_place *a, const struct tls_place *b)
+{
+	return a->is_dynamic == b->is_dynamic && a->offset == b->offset &&
+	       (!a->is_dynamic || a->module == b->module);
+}
+
+const struct tls_place *variable_of_others(const struct published_variable *v)
+{
+	for (int k = 0; k < v->count; k++) {
+		int is_own = v->is_own[k];
+
+		for (int n = 0; n < v->count && !is_own; n++)
+			is_own = v->is_own[n] && variable_is_same(&v->place[n], &v->place[k]);
+		if (!is_own)
+			return &v->place[k];
+	}
+	return NULL;
+}

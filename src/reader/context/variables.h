@@ -38,4 +38,8 @@ void variables_find(struct target *t, struct published_variable *otel_thread,
 int variable_addresses(const struct target *t, const struct published_variable *v, uint64_t pointer,
 		       uint64_t at[VARIABLE_PLACES]);
 
+/* The first place that is no module's of weft's; NULL: there is none, or each is one of weft's,
+ * too, as the symbol of the first module serves all. */
+const struct tls_place *variable_of_others(const struct published_variable *v);
+
 #endif

@@ -56,7 +56,10 @@ enum tls_libc tls_libc_of(const struct target *t);
 /* The same variable in a process. */
 struct tls_place {
 	int is_dynamic;
-	int64_t offset;  /* static: from the thread pointer; dynamic: in the module's block */
+	int64_t offset; /* static: from the thread pointer; dynamic: in the module's block */
+	/* static: the far end of the module's block; between it and the thread pointer all is TLS
+	 */
+	int64_t edge;
 	uint64_t module; /* dynamic: index in the DTV */
 	/* dynamic, glibc: a DTV that is older holds another module's block there; 0: not known */
 	uint64_t generation;

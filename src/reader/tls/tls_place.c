@@ -123,8 +123,18 @@ static int place_module(struct target *t, const struct tls_symbol *s, uint64_t s
 	return 0;
 }
 
-int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias,
-		     struct tls_place *p)
+static void set_edge(const struct tls_symbol *s, struct tls_place *p)
+{
+	int64_t block = p->offset - (int64_t)s->value;
+
+	if (p->is_dynamic)
+		p->edge = 0;
+	else
+		p->edge = s->machine == EM_AARCH64 ? block + (int64_t)s->memory_bytes : block;
+}
+
+static int place_by_model(struct target *t, const struct tls_symbol *s, uint64_t bias,
+			  struct tls_place *p)
 {
 	p->model = s->model;
 	p->machine = s->machine;
@@ -141,6 +151,16 @@ int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias
 		break;
 	}
 	return place_module(t, s, bias + s->slot, p);
+}
+
+int tls_symbol_place(struct target *t, const struct tls_symbol *s, uint64_t bias,
+		     struct tls_place *p)
+{
+	int rc = place_by_model(t, s, bias, p);
+
+	if (rc == 0)
+		set_edge(s, p);
+	return rc;
 }
 
 struct finding {
@@ -223,6 +243,7 @@ static void fix_in_program(const struct finding *f, struct tls_place *p)
 	p->offset = tls_local_exec_offset(&s);
 	p->is_dynamic = 0;
 	p->module = 0;
+	set_edge(&s, p);
 }
 
 static int tls_place_look_into(void *arg, const struct target_module *m)

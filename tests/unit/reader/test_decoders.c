@@ -40,7 +40,7 @@ static void test_key_map(void **state)
 	static const uint8_t example[] =
 		"\x12\x59\x0a\x1dthreadlocal.attribute_key_map\x12\x38\x2a\x36\x0a\x1c\x0a\x1a"
 		"datadog.local_root_span_id\x0a\x0c\x0a\x0ahttp.route\x0a\x08\x0a\x06tenant";
-	struct otel_payload p = {0};
+	struct otel_payload p = {0}, copy = {0};
 	size_t bytes;
 
 	(void)state;
@@ -51,7 +51,11 @@ static void test_key_map(void **state)
 	assert_memory_equal(otel_payload_key(&p, 2, &bytes), "tenant", 6);
 	assert_null(otel_payload_key(&p, 3, &bytes));
 	assert_int_equal(p.attributes.count, 0);
+	assert_int_equal(otel_payload_copy_keys(&copy, &p), 0);
 	otel_payload_free(&p);
+	assert_int_equal(copy.keys.count, 3);
+	assert_memory_equal(otel_payload_key(&copy, 2, &bytes), "tenant", 6);
+	otel_payload_free(&copy);
 }
 
 /* Cut anywhere, or with any byte changed, it ends, and well. */

@@ -133,6 +133,7 @@ static void test_neighbour(void **state)
 	s.addend = 0x18;
 	assert_int_equal(place(*state, &s, TLS_LIBC_GLIBC, words, &p), 0);
 	assert_int_equal(p.offset, -40);
+	assert_int_equal(p.edge, -72); /* where its module begins */
 }
 
 static void test_descriptor_x86(void **state)
