@@ -3,6 +3,7 @@
 #include "collector/look/published.h"
 
 #include "base/clock.h"
+#include "collector/look/published_merge.h"
 #include "reader/context/custom_labels.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
@@ -38,7 +39,6 @@ struct published {
 	struct otel_copy record;
 	struct custom_labels_copy set;
 	struct live_context context; /* the newest that was read */
-	int has_own_labels;          /* the sample in question has labels of weft's */
 };
 
 /* A program that has just begun has not published yet, and may have ended before it would. */
@@ -184,116 +184,6 @@ static int published_read(struct published *p, uint64_t variable,
 
 /* ---- what it adds */
 
-static int published_has_ids(const struct weft_sample_record *s)
-{
-	return s->context == WEFT_CONTEXT_IDS || s->context == WEFT_CONTEXT_TRACE;
-}
-
-static int published_is_another(const struct weft_sample_record *s, const struct live_context *c)
-{
-	if (!published_has_ids(s))
-		return 0;
-	if (c->flags & LIVE_SPAN && s->span_id && s->span_id != c->span_id)
-		return 1;
-	return c->flags & LIVE_TRACE && s->context == WEFT_CONTEXT_TRACE &&
-	       memcmp(s->trace_id, c->trace_id, sizeof(s->trace_id)) != 0;
-}
-
-/* 1: something was added. */
-static int published_add_ids(struct weft_sample_record *s, const struct live_context *c)
-{
-	int is_span = c->flags & LIVE_SPAN && !s->span_id;
-	int is_root = c->flags & LIVE_ROOT && !s->root_span_id;
-	int is_trace = c->flags & LIVE_TRACE && s->context != WEFT_CONTEXT_TRACE;
-
-	if (is_span)
-		s->span_id = c->span_id;
-	if (is_root)
-		s->root_span_id = c->root_span_id;
-	if (is_trace) {
-		memcpy(s->trace_id, c->trace_id, sizeof(s->trace_id));
-		s->trace_flags = c->trace_flags;
-		s->context = WEFT_CONTEXT_TRACE;
-	} else if ((is_span || is_root) && s->context != WEFT_CONTEXT_TRACE) {
-		s->context = WEFT_CONTEXT_IDS;
-	}
-	return is_span || is_root || is_trace;
-}
-
-static int published_is_named(const struct live_context *c, const struct live_attribute *a,
-			      const char *name)
-{
-	return a->key_bytes == strlen(name) &&
-	       memcmp(live_text(c, a->key_at), name, a->key_bytes) == 0;
-}
-
-/* An index that the key map does not have: a reader is to pass over it. */
-static int is_of_no_key(const struct published *p, const struct live_context *c,
-			const struct live_attribute *a)
-{
-	const char *key = live_text(c, a->key_at);
-	size_t bytes;
-	uint64_t index;
-
-	return c->abi == LIVE_OTEL && key[0] == '#' &&
-	       live_number(key + 1, a->key_bytes - 1, 10, &index) == 0 && index <= UINT8_MAX &&
-	       !otel_payload_key(&p->keys.payload, (unsigned int)index, &bytes);
-}
-
-/* Is it told as a label, and not as one of the ids? */
-static int is_label(const struct published *p, const struct live_context *c,
-		    const struct live_attribute *a)
-{
-	if (!a->key_bytes || is_of_no_key(p, c, a))
-		return 0;
-	if (c->abi == LIVE_OTEL)
-		return !(c->flags & LIVE_ROOT && published_is_named(c, a, WEFT_OTEL_ROOT_KEY));
-	return !published_is_named(c, a, WEFT_CUSTOM_LABELS_SPAN_KEY) &&
-	       !published_is_named(c, a, WEFT_CUSTOM_LABELS_ROOT_KEY);
-}
-
-/* A label behind @bytes of them; how many there are then. Of equal keys the first counts. */
-static int published_put_label(const struct live_context *c, const struct live_attribute *a,
-			       uint8_t *to, int bytes)
-{
-	struct weft_sample_label head = {
-		(uint16_t)(a->key_bytes < WEFT_CUSTOM_LABELS_KEY_BYTES
-				   ? a->key_bytes
-				   : WEFT_CUSTOM_LABELS_KEY_BYTES),
-		(uint16_t)(a->value_bytes < WEFT_CUSTOM_LABELS_VALUE_BYTES
-				   ? a->value_bytes
-				   : WEFT_CUSTOM_LABELS_VALUE_BYTES),
-	};
-	size_t more = sizeof(head) + head.key_bytes + head.value_bytes;
-
-	if ((size_t)bytes + more > LABEL_BYTES_MAX)
-		return -1;
-	memcpy(to + bytes, &head, sizeof(head));
-	memcpy(to + bytes + sizeof(head), live_text(c, a->key_at), head.key_bytes);
-	memcpy(to + bytes + sizeof(head) + head.key_bytes, live_text(c, a->value_at),
-	       head.value_bytes);
-	return bytes + (int)more;
-}
-
-static int published_add_labels(struct published *p, uint8_t *labels, int bytes)
-{
-	const struct live_context *c = &p->context;
-	size_t count = c->count < WEFT_SAMPLE_LABELS_MAX ? c->count : WEFT_SAMPLE_LABELS_MAX;
-
-	for (size_t i = 0; i < count; i++) {
-		int now = is_label(p, c, &c->attribute[i])
-				  ? published_put_label(c, &c->attribute[i], labels, bytes)
-				  : bytes;
-
-		if (now < 0) {
-			p->counts->counter[WEFT_COUNTER_LABELS_UNRECORDED]++;
-			return bytes;
-		}
-		bytes = now;
-	}
-	return bytes;
-}
-
 /* What a kind of variable is read by, and what is counted of it. */
 struct published_kind {
 	const struct published_variable *variable;
@@ -301,41 +191,21 @@ struct published_kind {
 	uint64_t *taken;
 };
 
-static int published_add_one(struct published *p, const struct published_kind *kind,
-			     uint64_t variable, struct weft_sample_record *sample, uint8_t *labels,
-			     int bytes)
-{
-	int rc = published_read(p, variable, kind->read), before = bytes;
-	int is_more;
-
-	if (rc == -EFAULT)
-		p->counts->context_unreadable++;
-	if (rc)
-		return bytes;
-	if (published_is_another(sample, &p->context)) {
-		p->counts->context_disagreed++;
-		return bytes;
-	}
-	is_more = published_add_ids(sample, &p->context);
-	if (!p->has_own_labels)
-		bytes = published_add_labels(p, labels, bytes);
-	*kind->taken += is_more || bytes > before;
-	return bytes;
-}
-
-static int published_add_kind(struct published *p, const struct published_kind *kind,
-			      const struct published_thread *t, struct weft_sample_record *sample,
-			      uint8_t *labels, int bytes)
+static void published_add_kind(struct published *p, const struct published_kind *kind,
+			       const struct published_thread *t, struct published_merge *m)
 {
 	const struct published_variable *v = kind->variable;
 	uint64_t at[VARIABLE_PLACES];
 
 	if (variable_addresses(p->target, v, t->pointer, at))
-		return bytes;
-	for (int i = 0; i < v->count; i++)
-		if (at[i] && !v->is_own[i])
-			bytes = published_add_one(p, kind, at[i], sample, labels, bytes);
-	return bytes;
+		return;
+	for (int i = 0; i < v->count; i++) {
+		int rc = at[i] && !v->is_own[i] ? published_read(p, at[i], kind->read) : -ENODATA;
+
+		p->counts->context_unreadable += rc == -EFAULT;
+		if (rc == 0)
+			*kind->taken += (uint64_t)published_merge(m, &p->context);
+	}
 }
 
 int published_add(struct published *p, struct published_thread *t, int32_t tid,
@@ -343,13 +213,18 @@ int published_add(struct published *p, struct published_thread *t, int32_t tid,
 {
 	struct published_kind otel = {&p->otel, published_read_record, &p->counts->context_otel},
 			      set = {&p->labels, published_read_set, &p->counts->context_labels};
+	struct published_merge m = {.sample = sample,
+				    .labels = labels,
+				    .bytes = bytes,
+				    .has_own_labels = bytes > 0,
+				    .keys = &p->keys.payload,
+				    .counts = p->counts};
 
 	if (!p->target || !by_others(p) || find_pointer(p, t, tid))
 		return bytes;
-	p->has_own_labels = bytes > 0;
 	if (p->from != PUBLISHED_LABELS)
-		bytes = published_add_kind(p, &otel, t, sample, labels, bytes);
+		published_add_kind(p, &otel, t, &m);
 	if (p->from != PUBLISHED_OTEL)
-		bytes = published_add_kind(p, &set, t, sample, labels, bytes);
-	return bytes;
+		published_add_kind(p, &set, t, &m);
+	return m.bytes;
 }
