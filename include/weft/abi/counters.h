@@ -113,11 +113,12 @@
 	X(91, EVENT_TYPES_REFUSED, "event_types_refused", INFO, "event types refused: malformed, one too many, or the dictionary is full") \
 	X(92, LOST_MISTIMED,       "mistimed",            LOST, "the collector refused a record of the future, or of before the process") \
 	X(93, EVENTS_MISTIMED,     "events_mistimed",     INFO, "events lost: the collector refused a record of the future, or of before the process") \
-	X(94, NOTIFY_FULL,         "notify_full",         INFO, "timers and queues whose threads (SIGEV_THREAD) are not hooked: too many functions")
+	X(94, NOTIFY_FULL,         "notify_full",         INFO, "timers and queues whose threads (SIGEV_THREAD) are not hooked: too many functions") \
+	X(95, CONTEXT_SELF_READ,   "context_self_read",   INFO, "reads of another library's context by process_vm_readv, in the handler")
 /* clang-format on */
 
 #define WEFT_COUNTER_ENUM(number, id, name, kind, text) WEFT_COUNTER_##id = number,
-enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 95 };
+enum weft_counter { WEFT_COUNTERS(WEFT_COUNTER_ENUM) WEFT_COUNTER_COUNT = 96 };
 #undef WEFT_COUNTER_ENUM
 
 /** Room in the layout; WEFT_COUNTER_COUNT may grow up to it. */

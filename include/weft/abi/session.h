@@ -97,6 +97,7 @@
 
 #include "context_v1.h"
 #include "counters.h"
+#include "sample_parts.h"
 #include "session_log.h"
 
 #ifdef __cplusplus
@@ -294,7 +295,8 @@ struct weft_session_header {
 	 * their environment. A program that is started without one gets socket_path there. */
 	uint32_t tell_children; /* 0xA78 [C] 0 or 1 */
 	uint32_t time_source;   /* 0xA7C [R] 1 = the vDSO, 2 = a system call; 0 = not told */
-	uint8_t rsv_tail[0x1000 - 0xA80];
+	struct weft_published published; /* 0xA80 [C] other libraries' contexts: sample_parts.h */
+	uint8_t rsv_tail[0x1000 - 0xAB0];
 };
 
 struct weft_context_ext {
@@ -493,6 +495,9 @@ enum weft_sample_flag {
 	WEFT_SAMPLE_IN_CONTEXT = 1 << 8, /* a contextual event was open on the thread */
 	WEFT_SAMPLE_TICK = 1 << 9,       /* taken by the kernel's tick, not by an hrtimer */
 	WEFT_SAMPLE_KERNEL = 1 << 10,    /* TICK, and the thread was in the kernel */
+	WEFT_SAMPLE_PUBLISHED = 1 << 11, /* another library's context follows: sample_parts.h */
+	WEFT_SAMPLE_PUBLISHED_SET = 1 << 12, /* likewise, as a set of Custom Labels */
+	WEFT_SAMPLE_UNREADABLE = 1 << 13,    /* likewise, but something of it could not be read */
 };
 
 /**
@@ -562,22 +567,6 @@ struct weft_switch_record {
 	uint64_t root_span_id;     /* 0x40 */
 	uint8_t trace_id[16];      /* 0x48 */
 };
-
-/**
- * Labels in a sample record: written once per change, by the first sample after it. Samples of the
- * same slot and generation with the same label_generation have the same labels; its top byte is
- * the lowest of header.attach_number, so that a collector that attaches later gets them again. Each
- * label: this header, then key and value, not padded. `span-id` and `root-span-id` are not among
- * them. Labels without room are left out, in order, and counted. Of equal keys the first counts. In
- * a sample from outside they are that sample's alone.
- */
-struct weft_sample_label {
-	uint16_t key_bytes;   /* 0x00 1 .. 128 (of a program's own set: cut there) */
-	uint16_t value_bytes; /* 0x02 0 .. 256 */
-};
-/** How many labels of a set are looked at, absent ones too, and the most bytes that they take. */
-#define WEFT_SAMPLE_LABELS_MAX 64
-#define WEFT_SAMPLE_LABELS_BYTES (WEFT_SAMPLE_LABELS_MAX * (4 + 128 + 256))
 
 /** sigval of our signals: cookie << 40 | generation (24 bits) << 16 | slot index. */
 #define WEFT_SIGVAL(cookie, generation, index)                                                     \
@@ -695,6 +684,7 @@ WEFT_ABI_OFFSET(weft_session_header, socket_path, 0xA00);
 WEFT_ABI_OFFSET(weft_session_header, exit_cpu_ns, 0xA70);
 WEFT_ABI_OFFSET(weft_session_header, tell_children, 0xA78);
 WEFT_ABI_OFFSET(weft_session_header, time_source, 0xA7C);
+WEFT_ABI_OFFSET(weft_session_header, published, 0xA80);
 WEFT_ABI_ASSERT(sizeof(struct weft_slot) == WEFT_SLOT_CONTROL_BYTES, "slot");
 WEFT_ABI_OFFSET(weft_slot, context, 0x000);
 WEFT_ABI_OFFSET(weft_slot, ext, 0x040);
@@ -791,7 +781,6 @@ WEFT_ABI_OFFSET(weft_switch_record, woken_ns, 0x30);
 WEFT_ABI_OFFSET(weft_switch_record, span_id, 0x38);
 WEFT_ABI_OFFSET(weft_switch_record, root_span_id, 0x40);
 WEFT_ABI_OFFSET(weft_switch_record, trace_id, 0x48);
-WEFT_ABI_ASSERT(sizeof(struct weft_sample_label) == 4, "sample label");
 
 #ifdef __cplusplus
 }

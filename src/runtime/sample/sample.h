@@ -11,6 +11,7 @@
  *   sampler.c       the handlers: a sample and its weight
  *   orders.c        handler of the priming signal
  *   sample_labels.c a sample's labels, recorded once
+ *   sample_published.c other libraries' contexts
  *   engine.c        start and stop of sampling
  *   adopt.c         threads that were there before
  *   attach.c        a collector that comes later
@@ -97,6 +98,22 @@ uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most);
 /* Fills in label_generation and, if there is @room, appends the labels to the record. */
 void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *sample,
 			    uint32_t room);
+
+/* sample_published.c: other libraries' contexts. */
+struct stack_take;
+struct weft_published_look {
+	const struct stack_take *take;
+	uint64_t record, set; /* what the thread's variables lead to; 0 = nothing */
+	int is_unreadable;    /* something of it could not be read */
+};
+/* @out, and the size of it behind the labels, at most @most (a multiple of 8); 0 = nothing. */
+uint32_t weft_sample_published_look(const struct stack_take *take, uint32_t most,
+				    struct weft_published_look *out);
+/* Is the thread in a context, or has it a label? */
+int weft_sample_published_is_any(struct weft_published_look *look);
+/* Appends to the record what fits into @room. */
+void weft_sample_published_put(struct weft_published_look *look, uint32_t room,
+			       struct weft_sample_record *sample);
 
 /* join.c */
 int weft_join_set_path(const char *path); /* in the constructor, or when a collector attaches */

@@ -14,11 +14,13 @@
  * Asynchronous signals are blocked while a handler runs, so it never nests; the synchronous ones
  * stay open, because one that is raised while blocked kills the process. No allocation, no lock,
  * errno kept. No system calls but these, each with its counter: a stack of unknown bounds is read
- * by process_vm_readv (stack_self_read), more of the unwind tables is opened (tables_opened), a
- * thread without slot is primed (primed_handler), the timer of a stopped recording is deleted and
- * the engine stopped, the session of a forked child is begun (child_sessions), a tick reads the
- * thread's usage (one getrusage), the clock's next block of gaps begins (at most one event in
- * 40 ms), and a clock that is closed, or was quiet for long, asks whether its page is there.
+ * by process_vm_readv (stack_self_read), and so is another library's context, if it lies neither on
+ * the stack nor in static TLS (context_self_read), more of the unwind tables is opened
+ * (tables_opened), a thread without slot is primed (primed_handler), the timer of a stopped
+ * recording is deleted and the engine stopped, the session of a forked child is begun
+ * (child_sessions), a tick reads the thread's usage (one getrusage), the clock's next block of gaps
+ * begins (at most one event in 40 ms), and a clock that is closed, or was quiet for long, asks
+ * whether its page is there.
  */
 #include "runtime/sample/sample.h"
 
@@ -181,22 +183,33 @@ static struct weft_sample_record *take_by_mode(const struct stack_take *take)
 	return sample;
 }
 
-/* If there is no room for its labels, the sample is written without them. */
-static struct weft_sample_record *sampler_take_stack(struct stack_take *take)
+/* What stands behind a sample's stack: room for its labels, and for other libraries' contexts. */
+struct beside {
+	uint32_t labels, published;
+	struct weft_published_look look;
+};
+
+/* If there is no room for the latter, the sample is written without them, then without labels. */
+static struct weft_sample_record *sampler_take_stack(struct stack_take *take, struct beside *beside)
 {
 	struct weft_sample_record *sample;
 
-	take->beside = weft_sample_labels_bytes(take->slot, weft_ring_record_max(&take->ring) / 4);
+	beside->labels =
+		weft_sample_labels_bytes(take->slot, weft_ring_record_max(&take->ring) / 4);
 	for (;;) {
+		take->beside = beside->labels + beside->published;
 		sample = take_by_mode(take);
 		if (LIKELY(sample || !take->beside))
 			return sample;
-		take->beside = 0;
+		if (beside->published)
+			beside->published = 0;
+		else
+			beside->labels = 0;
 	}
 }
 
 /* 0: settings for samples (weft/abi/events.h) leave it out for its context, which is counted. */
-static int sampler_is_wanted(struct weft_slot *slot)
+static int sampler_is_wanted(const struct stack_take *take, struct beside *beside)
 {
 	const struct weft_event_row *rows =
 		(const void *)(weft_rt.base + weft_layout.event_area_offset);
@@ -204,9 +217,10 @@ static int sampler_is_wanted(struct weft_slot *slot)
 
 	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))
 		return 0;
-	if (LIKELY(!(flags & WEFT_EVENT_IF_CONTEXT)) || weft_event_has_context(slot))
+	if (LIKELY(!(flags & WEFT_EVENT_IF_CONTEXT)) || weft_event_has_context(take->slot) ||
+	    weft_sample_published_is_any(&beside->look))
 		return 1;
-	weft_slot_count(slot, WEFT_COUNTER_SAMPLES_UNSELECTED, 1);
+	weft_slot_count(take->slot, WEFT_COUNTER_SAMPLES_UNSELECTED, 1);
 	return 0;
 }
 
@@ -221,11 +235,14 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 		.mode = load_relaxed(&weft_rt.header->stack_mode),
 	};
 	struct weft_sample_record *sample;
+	struct beside beside;
 
-	if (UNLIKELY(!sampler_is_wanted(slot)))
+	beside.published = weft_sample_published_look(&take, weft_ring_record_max(&take.ring) / 4,
+						      &beside.look);
+	if (UNLIKELY(!sampler_is_wanted(&take, &beside)))
 		return;
 	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
-	sample = sampler_take_stack(&take);
+	sample = sampler_take_stack(&take, &beside);
 	if (!sample) {
 		weft_slot_count(slot, WEFT_COUNTER_LOST_RING_FULL, 1);
 		return;
@@ -234,7 +251,8 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 	sampler_take_context(slot, sample, taken->is_new);
 	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
-	weft_sample_labels_put(slot, sample, take.beside);
+	weft_sample_labels_put(slot, sample, beside.labels);
+	weft_sample_published_put(&beside.look, beside.published, sample);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
 	weft_event_add(&slot->events.commits, 1);
 	weft_ring_commit(&take.ring, &sample->record);
