@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * strange-requests FORMAT SECONDS [LIBRARY]: a program that knows nothing of weft, whose threads
- * wait for requests in turn and publish whose it is: as OpenTelemetry's thread context in place
- * (`place`) or by another record (`swap`), as a set of Custom Labels (`labels`), both with one span
- * (`both`) or with two (`differ`), or nothing (`none`).
+ * strange-requests FORMAT SECONDS [LIBRARY [burn [filter]]]: a program that knows nothing of weft,
+ * whose threads wait for requests in turn and publish whose it is: as OpenTelemetry's thread
+ * context in place, in their TLS (`place`), or by another record, on the heap (`swap`), as a set of
+ * Custom Labels (`labels`), both with one span (`both`) or with two (`differ`), or nothing
+ * (`none`); or leave pointers to pages that are gone (`gone`), or to a record whose rest is
+ * (`torn`).
  *
  *	request  span  label tenant  waits
  *	first    0x11  acme          30 ms
  *	second   0x22  globex        10 ms
  *	none     -     -             20 ms
  *
- * The threads measure by their own clocks how long they were blocked in each. "ready PID" when all
- * have begun; at the end the three sums in ns. With REQUESTS_OPENS what publishes lies in LIBRARY,
- * which is opened 1.5 s after "ready": until then nobody publishes.
+ * The threads measure by their own clocks how long they were blocked in each. With `burn` they use
+ * a tenth of that of CPU time instead, from 1.5 s after "ready" on; with `filter`, after half of
+ * the time, under a filter that kills the process for process_vm_readv. "ready PID" when all have
+ * begun; at the end the three sums in ns. With REQUESTS_OPENS what publishes lies in LIBRARY (else
+ * `-`), which is opened 1.5 s after "ready": until then nobody publishes.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -23,6 +29,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -150,8 +157,41 @@ static void publish_set(int request, unsigned int span)
 	custom_labels_current_set = &set;
 }
 
+/* A record at the end of a page, whose attributes begin on one that cannot be read. */
+static void publish_torn(void)
+{
+	uint8_t *page =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct weft_otel_record *record;
+
+	if (page == MAP_FAILED)
+		exit(4);
+	record = (void *)(page + 4096 - WEFT_OTEL_ATTRIBUTES_AT);
+	record->span_id[7] = 0x33;
+	record->attributes_bytes = 40;
+	record->valid = 1;
+	mprotect(page + 4096, 4096, PROT_NONE);
+	otel_thread_ctx_v1 = record;
+}
+
+/* Both pointers lead to a page that was unmapped. */
+static void publish_gone(void)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		exit(4);
+	otel_thread_ctx_v1 = page;
+	custom_labels_current_set = page;
+	munmap(page, 4096);
+}
+
 void requests_publish(const char *format, int request)
 {
+	if (!strcmp(format, "gone"))
+		publish_gone();
+	if (!strcmp(format, "torn") && !otel_thread_ctx_v1)
+		publish_torn();
 	if (!strcmp(format, "place") || !strcmp(format, "both") || !strcmp(format, "differ"))
 		publish_in_place(request);
 	if (!strcmp(format, "swap"))
@@ -168,13 +208,15 @@ void requests_publish(const char *format, int request)
 
 static const char *format;
 static void (*publish)(const char *format, int request); /* atomic; NULL: nobody can yet */
-static uint64_t blocked_ns[REQUESTS];
+static int is_burning, is_filtering;
+static uint64_t spent_ns[REQUESTS]; /* blocked, or on a CPU */
 static unsigned int begun;
 static int is_over;
 
+static const long waits_ns[REQUESTS] = {30 * MS, 10 * MS, 20 * MS};
+
 static void wait_for(int schedstat, int request)
 {
-	static const long waits_ns[REQUESTS] = {30 * MS, 10 * MS, 20 * MS};
 	uint64_t at, other;
 
 	publish(format, request);
@@ -183,7 +225,43 @@ static void wait_for(int schedstat, int request)
 	nanosleep(&(struct timespec){.tv_nsec = waits_ns[request]}, NULL);
 	at = now(CLOCK_MONOTONIC) - at;
 	other = not_blocked(schedstat) - other;
-	__atomic_add_fetch(&blocked_ns[request], at > other ? at - other : 0, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&spent_ns[request], at > other ? at - other : 0, __ATOMIC_RELAXED);
+}
+
+static void burn_for(int request)
+{
+	uint64_t began, at;
+
+	publish(format, request);
+	began = at = now(CLOCK_THREAD_CPUTIME_ID);
+	while (at - began < (uint64_t)waits_ns[request] / 10)
+		at = now(CLOCK_THREAD_CPUTIME_ID);
+	__atomic_add_fetch(&spent_ns[request], at - began, __ATOMIC_RELAXED);
+}
+
+/* On the calling thread; whoever calls it then dies, with all others. */
+static void forbid_reading(void)
+{
+	struct sock_filter step[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the call's number */
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog all = {sizeof(step) / sizeof(step[0]), step};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all))
+		exit(5);
+}
+
+static void forbid_reading_once(void)
+{
+	static __thread int is_forbidden;
+
+	if (!is_forbidden && __atomic_load_n(&is_filtering, __ATOMIC_RELAXED))
+		forbid_reading();
+	is_forbidden = __atomic_load_n(&is_filtering, __ATOMIC_RELAXED);
 }
 
 static void *live(void *arg)
@@ -196,8 +274,13 @@ static void *live(void *arg)
 	while (!__atomic_load_n(&publish, __ATOMIC_ACQUIRE))
 		usleep(1000);
 	while (!__atomic_load_n(&is_over, __ATOMIC_RELAXED))
-		for (int request = 0; request < REQUESTS; request++)
-			wait_for(schedstat, request);
+		for (int request = 0; request < REQUESTS; request++) {
+			forbid_reading_once();
+			if (is_burning)
+				burn_for(request);
+			else
+				wait_for(schedstat, request);
+		}
 	return arg;
 }
 
@@ -221,6 +304,8 @@ static int find_publisher(const char *path)
 	(void)path;
 	if (strcmp(format, "none") != 0 && requests_begin())
 		return -1;
+	if (is_burning)
+		usleep(1500000);
 	__atomic_store_n(&publish, requests_publish, __ATOMIC_RELEASE);
 	return 0;
 #endif
@@ -229,10 +314,12 @@ static int find_publisher(const char *path)
 int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
+	unsigned int half;
 
 	if (argc < 3)
 		return 2;
 	format = argv[1];
+	is_burning = argc > 4 && !strcmp(argv[4], "burn");
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, live, NULL))
 			return 1;
@@ -242,12 +329,15 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (find_publisher(argc > 3 ? argv[3] : ""))
 		return 1;
-	sleep((unsigned int)strtoul(argv[2], NULL, 10));
+	half = (unsigned int)strtoul(argv[2], NULL, 10) * 500000;
+	usleep(half);
+	__atomic_store_n(&is_filtering, argc > 5 && !strcmp(argv[5], "filter"), __ATOMIC_RELAXED);
+	usleep(half);
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELAXED);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
-	printf("%llu %llu %llu\n", (unsigned long long)blocked_ns[0],
-	       (unsigned long long)blocked_ns[1], (unsigned long long)blocked_ns[2]);
+	printf("%llu %llu %llu\n", (unsigned long long)spent_ns[0], (unsigned long long)spent_ns[1],
+	       (unsigned long long)spent_ns[2]);
 	return 0;
 }
 #endif

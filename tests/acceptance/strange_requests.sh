@@ -29,11 +29,13 @@ attach() {
 	wait "$pid"
 }
 
-asked() { # JQ-FILTER OPTION...: of the workers' blocked samples
+which=(--event wall --where state=sleeping)
+
+asked() { # JQ-FILTER OPTION...: of the workers' samples
 	local filter=$1
 	shift
-	bounded "$weft" report --json --event wall --where state=sleeping --where thread=worker "$@" \
-		"$work/a.jfr" | jq "$filter"
+	bounded "$weft" report --json "${which[@]}" --where thread=worker "$@" "$work/a.jfr" |
+		jq "$filter"
 }
 
 samples() { # KEY VALUE
@@ -140,4 +142,85 @@ check "preloaded: recorded" preloaded
 check "preloaded: spans have their shares" shares_are_true span $first $second whole
 show "$work/check.out"
 check "preloaded: labels have their shares" shares_are_true label:tenant acme globex whole
+
+# CPU time, by the handler. The variables are found a tenth of a second after the program began, later
+# on a busy machine; it waits for that.
+burn() { # FORMAT OPTION...
+	local format=$1
+	shift
+	bounded "$weft" record -o "$work/a.jfr" "$@" -- "$tools/strange-requests" "$format" "$seconds" \
+		- burn >"$work/own"
+}
+
+self_reads() { # LEAST MOST: of a hundred samples of workers; one may stand for several
+	local all reads
+	all=$(asked .samples) reads=$(counter context_self_read)
+	echo "$reads reads of itself, $all samples"
+	[ "$reads" -ge $((all * $1 / 100)) ] && [ "$reads" -le $((all * $2 / 100 + 100)) ]
+}
+
+which=(--event cpu)
+for format in place swap labels both; do
+	check "$format: CPU time is recorded" burn $format
+	check "$format: spans have their shares of it" shares_are_true span $first $second whole
+	show "$work/check.out"
+	check "$format: labels have their shares of it" shares_are_true label:tenant acme globex whole
+	case $format in
+		place) reads="0 0" ;;
+		swap) reads="10 110" ;; # one, in two of three requests
+		*) reads="10 310" ;;
+	esac
+	# shellcheck disable=SC2086
+	check "$format: memory that is not known is read by a call" self_reads $reads
+	show "$work/check.out"
+done
+check "both: the trace is told" at_least 100 "$(samples trace $trace)"
+check "differ: CPU time is recorded" burn differ
+check "differ: OpenTelemetry's span comes first" shares_are_true span $first $second whole
+check "differ: what it contradicts is counted" counted context_disagreed
+check "differ: and left out" same 0 "$(samples span 0000000000000111)"
+check "differ: --context-from labels" burn differ --context-from labels
+check "differ: these spans alone" \
+	shares_are_true span 0000000000000111 0000000000000122 whole
+check "both: --context-from weft" burn both --context-from weft
+check "both: no span" has_none span
+check "both: nothing is read" same 0 "$(counter context_self_read)"
+for format in gone torn; do
+	check "$format: a program whose pointers lead to pages that are gone lives" burn $format
+	check "$format: it has samples" at_least 100 "$(asked .samples)"
+	check "$format: and no span" has_none span
+	check "$format: that is counted" counted context_unreadable
+done
+
+# A filter that kills for the call by which memory is read that is not known.
+filtered() { # FORMAT
+	bounded "$weft" record -o "$work/a.jfr" -- "$tools/strange-requests" "$1" "$seconds" - burn \
+		filter >"$work/own"
+}
+if "$tools/strange-requests" none 0 - burn filter >"$work/own" 2>&1; then
+	check "filter: a program lives that kills who reads by that call" filtered swap
+	check "filter: that was called before" counted context_self_read
+	check "filter: and what was left out afterwards is counted" counted context_unreadable
+	check "filter, place: what lies in the thread's own memory" filtered place
+	check "filter, place: is read all the time" \
+		shares_are_true span $first $second whole
+	show "$work/check.out"
+else
+	skip "filter: a program lives that kills who reads by that call" "no seccomp filters here"
+fi
+
+# A library that comes late, whose variables may lie in no static TLS.
+burn_late() {
+	bounded "$weft" record -o "$work/a.jfr" -- "$tools/strange-requests-opens" "$1" \
+		"$((seconds + 2))" "$tools/libstrange-requests-library.so" burn >"$work/own"
+}
+for format in swap both; do
+	check "dlopen, $format: CPU time is recorded" burn_late $format
+	check "dlopen, $format: spans have their shares of it" shares_are_true span $first $second
+	show "$work/check.out"
+	check "dlopen, $format: most of them" at_least 300 \
+		"$(($(samples span $first) + $(samples span $second)))"
+	check "dlopen, $format: the variable is reached by calls, too" self_reads 50 730
+	show "$work/check.out"
+done
 finish

@@ -84,15 +84,13 @@ static int read_wall(const struct cli_args *args, struct collector_options *o)
 		rate.frequency = "frequency";
 		rate.interval = "interval";
 	}
-	o->wall.from = read_context_from(args);
 	o->wall.context_only = strcmp(cli_text(args, "wall-filter"), "context") == 0;
 	return read_rate(args, &rate, &o->wall.period_ns);
 }
 
 static int refuse_wall(const struct cli_args *args)
 {
-	static const char *const options[] = {"wall-frequency", "wall-interval", "wall-filter",
-					      "context-from"};
+	static const char *const options[] = {"wall-frequency", "wall-interval", "wall-filter"};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		if (cli_given(args, options[i]))
@@ -110,6 +108,7 @@ int engines_read(const struct cli_args *args, struct collector_options *o)
 
 	o->engines = engines_given(args);
 	o->wall.pattern = cli_text(args, "threads");
+	o->wall.from = read_context_from(args);
 	rc = o->engines & WEFT_ENGINE_WALL ? read_wall(args, o) : refuse_wall(args);
 	if (rc)
 		return rc;

@@ -29,7 +29,7 @@ extern const char *const engine_context_sources[]; /* of enum published_from, NU
 	 .help = "Blocked threads that are looked at: all, or those that have a context set", \
 	 .fallback = "all", .choices = engine_wall_filters}, \
 	{"context-from", 0, CLI_CHOICE, 0, "WHOSE", \
-	 .help = "Whose context samples from outside have: weft's own, that of other libraries " \
+	 .help = "Whose context samples have: weft's own, that of other libraries " \
 		 "(otel: OpenTelemetry's thread context; labels: Custom Labels), or auto, all in " \
 		 "this order", \
 	 .fallback = "auto", .choices = engine_context_sources}, \

@@ -36,8 +36,9 @@ struct watched {
 	struct outside *outside;
 	struct process *process;
 	struct threads *threads;
-	struct wall *wall;   /* NULL: off */
-	struct looks *looks; /* NULL: out of memory */
+	struct wall *wall;           /* NULL: off */
+	struct looks *looks;         /* NULL: out of memory */
+	struct published *published; /* NULL: not wanted, or out of memory */
 	struct priming priming;
 	struct account account;
 	struct session_counts counts; /* what is counted here */
@@ -141,8 +142,11 @@ static void look_outside_add(struct outside *o, struct process *p)
 	w->looks = looks_new(p, o->options.out);
 	if (o->options.wall.period_ns)
 		w->wall = wall_new(p, &o->options.wall, o->options.out, &w->counts);
-	if (w->wall)
+	w->published = published_new(p, o->options.wall.from, &w->counts);
+	if (w->wall) {
+		wall_use_published(w->wall, w->published);
 		process_keep_words(p);
+	}
 	if (w->wall)
 		w->wall_ns = w->meet_ns = w->moved_ns;
 	w->next = o->processes;
@@ -167,6 +171,7 @@ static void outside_end(struct outside *o, struct watched *w)
 	*at = w->next;
 	looks_free(w->looks);
 	threads_free(w->threads);
+	published_free(w->published);
 	account_words_free(&w->account.words);
 	free(w);
 }
@@ -222,8 +227,8 @@ static void outside_look(struct watched *w, uint64_t now_ns)
 	threads_find_slots(w->threads);
 	if (w->wall)
 		wall_meet(w->wall, w->threads, 0);
-	if (w->wall)
-		wall_find_published(w->wall, now_ns);
+	if (published_look(w->published, now_ns) && w->wall)
+		wall_look_anew(w->wall);
 	if (w->wall && w->meet_ns == NEVER)
 		w->meet_ns = now_ns + wall_meet_gap(w->wall);
 	renew_looks(w, now_ns);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "collector/look/published_merge.h"
+#include "collector/process/published_keys.h"
 #include "reader/context/custom_labels.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
@@ -28,7 +29,7 @@
 #define KEYS_NS UINT64_C(10000000) /* an unknown key asks for the key map at most so often */
 
 struct published {
-	const struct process *process;
+	struct process *process;
 	enum published_from from;
 	struct session_counts *counts;
 	struct target *target; /* NULL: not opened yet */
@@ -50,7 +51,7 @@ static int is_young(const struct process *p)
 	return age < ticks;
 }
 
-struct published *published_new(const struct process *p, enum published_from from,
+struct published *published_new(struct process *p, enum published_from from,
 				struct session_counts *counts)
 {
 	struct published *out = from == PUBLISHED_WEFT ? NULL : calloc(1, sizeof(*out));
@@ -98,6 +99,44 @@ static int by_others(const struct published *p)
 	       p->labels.own;
 }
 
+/* Where handlers find the first of others; 0: there is none that they can reach. */
+static uint64_t place_for_handlers(const struct published_variable *v, struct weft_published *out,
+				   uint64_t *generation)
+{
+	const struct tls_place *place = variable_of_others(v);
+	uint64_t distance;
+
+	if (!place || place->offset > WEFT_PUBLISHED_REACH || place->offset < -WEFT_PUBLISHED_REACH)
+		return 0;
+	distance = (uint64_t)place->offset & ((UINT64_C(1) << WEFT_PUBLISHED_MODULE_SHIFT) - 1);
+	if (!place->is_dynamic) {
+		if (llabs(place->edge) > llabs(out->tls_edge))
+			out->tls_edge = place->edge;
+		return distance;
+	}
+	if (place->libc == TLS_LIBC_UNKNOWN || place->module >> (64 - WEFT_PUBLISHED_MODULE_SHIFT))
+		return 0;
+	out->dtv =
+		place->libc == TLS_LIBC_MUSL ? WEFT_PUBLISHED_DTV_MUSL : WEFT_PUBLISHED_DTV_GLIBC;
+	*generation = place->generation;
+	return place->module << WEFT_PUBLISHED_MODULE_SHIFT | distance;
+}
+
+/* To the process's handlers, and the worker. The keys that a record uses may not be known as it is
+ * told: whatever is new of them is told at the next look. */
+static void published_tell(struct published *p)
+{
+	struct weft_published v = {0};
+
+	if (p->keys.is_read)
+		process_tell_keys(p->process, &p->keys.payload);
+	if (p->from != PUBLISHED_LABELS)
+		v.otel.at = place_for_handlers(&p->otel, &v, &v.otel.generation);
+	if (p->from != PUBLISHED_OTEL)
+		v.labels.at = place_for_handlers(&p->labels, &v, &v.labels.generation);
+	process_tell_variables(p->process, &v);
+}
+
 int published_look(struct published *p, uint64_t now_ns)
 {
 	int before;
@@ -108,6 +147,7 @@ int published_look(struct published *p, uint64_t now_ns)
 	if (published_open_target(p) == 0) {
 		otel_process_find(p->target, &p->keys);
 		variables_find(p->target, &p->otel, &p->labels, &p->modules);
+		published_tell(p);
 	}
 	p->due_ns = now_ns + published_pause(clock_mono_ns() - now_ns);
 	return by_others(p) != before;

@@ -46,7 +46,7 @@ struct published; /* of one process */
 
 /* NULL: out of memory, or @from wants none. @p and @counts must live longer: what is taken is
  * counted there. published_free() takes NULL. */
-struct published *published_new(const struct process *p, enum published_from from,
+struct published *published_new(struct process *p, enum published_from from,
 				struct session_counts *counts);
 void published_free(struct published *p);
 

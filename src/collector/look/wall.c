@@ -508,15 +508,16 @@ struct wall *wall_new(struct process *p, const struct wall_options *o, struct qu
 	w->out = out;
 	w->counts = counts;
 	w->random = random_number();
-	w->published = published_new(p, o->from, counts);
 	return w;
 }
 
-/* Who is blocked since before a variable was found is read anew. */
-void wall_find_published(struct wall *w, uint64_t now_ns)
+void wall_use_published(struct wall *w, struct published *published)
 {
-	if (!published_look(w->published, now_ns))
-		return;
+	w->published = published;
+}
+
+void wall_look_anew(struct wall *w)
+{
 	for (size_t i = 0; i < w->count; i++)
 		w->heap[i]->stay.is_stale = w->heap[i]->stay.is_open;
 }
@@ -652,7 +653,6 @@ void wall_free(struct wall *w, uint64_t now_ns)
 		wall_account_tell(w, last);
 		wall_forget(w, last);
 	}
-	published_free(w->published);
 	free(w->heap);
 	free(w);
 }

@@ -62,8 +62,10 @@ uint64_t wall_meet_gap(struct wall *w);
 /* All that is due by @now_ns, for at most @budget_ns; when to come again (CLOCK_MONOTONIC). */
 uint64_t wall_tick(struct wall *w, struct threads *t, uint64_t now_ns, uint64_t budget_ns);
 
-/* What other libraries publish of its threads is looked for, if that is due. */
-void wall_find_published(struct wall *w, uint64_t now_ns);
+/* What other libraries publish of its threads is read by @published, which must live longer; NULL:
+ * it is not. When a variable has come or gone, who is blocked since before is read anew. */
+void wall_use_published(struct wall *w, struct published *published);
+void wall_look_anew(struct wall *w);
 
 /* Before a chunk ends: ticks that are not told yet are. */
 void wall_flush(struct wall *w, uint64_t now_ns);

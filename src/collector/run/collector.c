@@ -120,6 +120,7 @@ static int open_recording(struct collector *c, const struct collector_options *o
 		.duration_ns = o->duration_ns,
 		.threads = o->wall.pattern,
 		.inline_context = o->inline_context,
+		.context_from = o->wall.from,
 		.settings = &c->watch.text,
 		.tell = warnings_add,
 		.tell_arg = &c->warnings,

@@ -12,6 +12,7 @@
 #include "base/recording.h"
 #include "collector/process/carrier.h"
 #include "collector/process/filters.h"
+#include "collector/process/published_keys.h"
 #include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"
@@ -122,6 +123,15 @@ int watch_make_session(const struct watch *w, struct process *p, struct attach_t
 	return rc;
 }
 
+/* A forked child has its parent's libraries where the parent has them. */
+static void inherit_published(const struct watch *w, struct session *child)
+{
+	const struct session *parent = watch_session_of(w, child->process->parent);
+
+	if (parent)
+		process_tell_variables(child->process, &parent->process->variables);
+}
+
 static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hello,
 			struct session **out)
 {
@@ -144,7 +154,10 @@ static int make_session(struct watch *w, pid_t pid, const struct weft_hello *hel
 	p->opened_ns = clock_mono_ns();
 	if (!(hello->flags & WEFT_HELLO_FORKED)) /* its whole life is the recording's */
 		process_cpu_read(pid, &p->cpu_before_ns);
-	return watch_make_session(w, p, NULL, out);
+	rc = watch_make_session(w, p, NULL, out);
+	if (rc == 0 && hello->flags & WEFT_HELLO_FORKED)
+		inherit_published(w, *out);
+	return rc;
 }
 
 void watch_begin_session(struct watch *w, struct session *s)

@@ -3,6 +3,7 @@
 #include "collector/session/session_private.h"
 
 #include "base/clock.h"
+#include "collector/process/published_keys.h"
 #include "proc/process_file.h"
 
 #include <errno.h>
@@ -151,6 +152,7 @@ void session_write_settings(struct session *s, const struct session_settings *se
 	if (settings->clock_error)
 		store_relaxed(&h->clock_error, settings->clock_error);
 	store_relaxed(&h->stack_mode, settings->stack_mode);
+	process_tell_variables(s->process, &(struct weft_published){0}); /* found anew */
 }
 
 static void session_fill_header(struct session *s, const struct process *p,

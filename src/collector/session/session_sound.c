@@ -8,6 +8,9 @@
 #include "base/clock.h"
 #include "collector/process/label_sets.h"
 
+#include <string.h>
+#include <weft/abi/otel_thread_context.h>
+
 #define CLOCK_SLACK_NS UINT64_C(1000000000)
 
 uint64_t session_now(const struct session *s)
@@ -38,6 +41,44 @@ static int labels_are_sound(const struct weft_sample_record *r, uint64_t from)
 	       label_bytes_are_sound((const uint8_t *)r + r->labels_at, r->label_bytes);
 }
 
+/* One part of what other libraries publish, at *at, which moves behind it. */
+static int part_is_sound(const struct weft_sample_record *r, uint64_t *at, uint32_t least,
+			 uint32_t most)
+{
+	struct weft_sample_published head;
+
+	if (*at + sizeof(head) > r->record.bytes)
+		return 0;
+	memcpy(&head, (const uint8_t *)r + *at, sizeof(head));
+	*at += sizeof(head);
+	if (head.bytes < least || head.bytes > most || *at + head.bytes > r->record.bytes)
+		return 0;
+	*at += (head.bytes + 7) & ~7u;
+	return *at <= r->record.bytes;
+}
+
+/* It stands behind the labels. */
+static int published_is_sound(const struct weft_sample_record *r, uint64_t from)
+{
+	uint64_t at = r->labels_at + ((r->label_bytes + UINT64_C(7)) & ~UINT64_C(7)), set;
+	struct weft_sample_published head;
+
+	if (!(r->flags & (WEFT_SAMPLE_PUBLISHED | WEFT_SAMPLE_PUBLISHED_SET)))
+		return 1;
+	if (r->labels_at < from || r->labels_at % 8)
+		return 0;
+	if (r->flags & WEFT_SAMPLE_PUBLISHED &&
+	    !part_is_sound(r, &at, WEFT_OTEL_ATTRIBUTES_AT, WEFT_SAMPLE_PUBLISHED_BYTES))
+		return 0;
+	set = at;
+	if (!(r->flags & WEFT_SAMPLE_PUBLISHED_SET))
+		return 1;
+	if (!part_is_sound(r, &at, 1, WEFT_SAMPLE_PUBLISHED_SET_BYTES))
+		return 0;
+	memcpy(&head, (const uint8_t *)r + set, sizeof(head));
+	return label_bytes_are_sound((const uint8_t *)r + set + sizeof(head), head.bytes);
+}
+
 /* Every length that later readers rely on. */
 static int sample_is_whole(const struct weft_sample_record *r)
 {
@@ -52,7 +93,7 @@ static int sample_is_whole(const struct weft_sample_record *r)
 	need = sizeof(*r) + (uint64_t)stack;
 	if (r->stack == WEFT_SAMPLE_RAW && r->flags & WEFT_SAMPLE_CHECK)
 		need += r->frame_count * UINT64_C(8);
-	return need <= r->record.bytes && labels_are_sound(r, need);
+	return need <= r->record.bytes && labels_are_sound(r, need) && published_is_sound(r, need);
 }
 
 enum record_fault fault_of_sample(const struct weft_record *record, struct session *s)

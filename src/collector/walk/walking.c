@@ -400,6 +400,41 @@ static uint32_t copy_labels(void *to, const uint8_t *from, uint32_t bytes)
 	return (bytes + 7) & ~7u;
 }
 
+static uint32_t part_bytes(const uint8_t *at)
+{
+	struct weft_sample_published head;
+
+	memcpy(&head, at, sizeof(head));
+	return (uint32_t)sizeof(head) + ((head.bytes + 7) & ~7u);
+}
+
+/* Both parts, as they stand there. */
+static uint32_t copy_published(void *to, const struct weft_sample_record *sample)
+{
+	const uint8_t *at =
+		(const uint8_t *)sample + sample->labels_at + ((sample->label_bytes + 7u) & ~7u);
+	uint32_t bytes = 0;
+
+	if (sample->flags & WEFT_SAMPLE_PUBLISHED)
+		bytes += part_bytes(at);
+	if (sample->flags & WEFT_SAMPLE_PUBLISHED_SET)
+		bytes += part_bytes(at + bytes);
+	memcpy(to, at, bytes);
+	return bytes;
+}
+
+const struct weft_sample_published *walked_published(const struct walked_sample *w,
+						     enum weft_sample_flag which)
+{
+	const uint8_t *at = walked_labels(w) + ((w->sample.label_bytes + 7u) & ~7u);
+
+	if (!(w->sample.flags & which))
+		return NULL;
+	if (which == WEFT_SAMPLE_PUBLISHED_SET && w->sample.flags & WEFT_SAMPLE_PUBLISHED)
+		at += part_bytes(at);
+	return (const void *)at;
+}
+
 void walking_sample(struct walking *s, struct process *p, const struct weft_sample_record *sample,
 		    uint64_t now_ns, struct walked_sample *out)
 {
@@ -422,6 +457,8 @@ void walking_sample(struct walking *s, struct process *p, const struct weft_samp
 		(uint32_t)(sizeof(*out) - sizeof(out->stack) + walked_stack_bytes(&out->stack));
 	out->bytes += copy_labels((uint8_t *)out + out->bytes,
 				  (const uint8_t *)sample + sample->labels_at, sample->label_bytes);
+	if (sample->flags & (WEFT_SAMPLE_PUBLISHED | WEFT_SAMPLE_PUBLISHED_SET))
+		out->bytes += copy_published((uint8_t *)out + out->bytes, sample);
 }
 
 /* ---- switches of coroutines */

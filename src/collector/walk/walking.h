@@ -78,15 +78,26 @@ struct walked_sample {
 	struct weft_sample_record sample; /* as it came, without what followed it */
 	uint32_t bytes;                   /* of all */
 	uint32_t rsv;
-	struct walked_stack stack; /* then sample.label_bytes of labels, padded to 8 */
+	/* then sample.label_bytes of labels, padded to 8, and what other libraries publish, as in
+	 * the record (abi/sample_parts.h) */
+	struct walked_stack stack;
 };
 
-#define WALKED_BYTES_MAX (sizeof(struct walked_sample) + WALKED_STACK_MAX + LABEL_BYTES_MAX)
+#define WALKED_PUBLISHED_MAX                                                                       \
+	(2 * sizeof(struct weft_sample_published) + WEFT_SAMPLE_PUBLISHED_BYTES +                  \
+	 WEFT_SAMPLE_PUBLISHED_SET_BYTES)
+#define WALKED_BYTES_MAX                                                                           \
+	(sizeof(struct walked_sample) + WALKED_STACK_MAX + LABEL_BYTES_MAX + 8 +                   \
+	 WALKED_PUBLISHED_MAX)
 
 static inline const uint8_t *walked_labels(const struct walked_sample *w)
 {
 	return (const uint8_t *)&w->stack + walked_stack_bytes(&w->stack);
 }
+
+/* One of the parts; NULL: there is none. Behind it: its bytes. */
+const struct weft_sample_published *walked_published(const struct walked_sample *w,
+						     enum weft_sample_flag which);
 
 /*
  * walking_sample() - @sample, of which every length was checked, to @out, which has room for

@@ -104,6 +104,7 @@ static void free_recording(struct recording *r)
 	}
 	tag_columns_free(&r->tags);
 	label_sets_free(r->labels);
+	live_free(&r->published);
 	recording_system_free(r->system);
 	free(r->chunks.item);
 	recording_free_classes(r);

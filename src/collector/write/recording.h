@@ -11,6 +11,7 @@
 #ifndef WEFT_COLLECTOR_RECORDING_H
 #define WEFT_COLLECTOR_RECORDING_H
 
+#include "collector/look/published.h"
 #include "collector/write/process_work.h"
 
 #include <weft/abi/session.h>
@@ -44,6 +45,7 @@ struct recording_options {
 	const char *threads; /* pattern of the names of those that are wanted; NULL = all */
 	const char *machine; /* where /proc and /sys lie, for tests; NULL = at / */
 	int inline_context;
+	enum published_from context_from;
 	const struct settings_text *settings; /* NULL = none */
 	/* Each warning that is put into the file is told, once; NULL = to nobody. */
 	void (*tell)(void *arg, const char *text);
@@ -102,6 +104,12 @@ struct recorded_event recording_event_of(struct recording *r, const struct walke
  * samples, in the order in which they were taken. */
 uint32_t recording_labels(struct recording *r, struct process *p, struct process_thread *t,
 			  const struct walked_sample *walked);
+
+/* To @sample, a copy of that of @walked, with labels of that number, what a handler has copied of
+ * another library's context. Which labels it has then. */
+uint32_t recording_add_published(struct recording *r, struct process *p,
+				 const struct walked_sample *walked,
+				 struct weft_sample_record *sample, uint32_t labels);
 
 /* A sample of CPU time: as many events as its weight says, and a longer span. With the wall engine
  * also the wall-clock samples of the time on a CPU that it stands for. */

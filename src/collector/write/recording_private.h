@@ -9,6 +9,7 @@
 #include "collector/write/recording.h"
 #include "collector/write/recording_system.h"
 #include "collector/write/recording_types.h"
+#include "reader/target/live.h"
 
 #include <string.h>
 
@@ -51,6 +52,7 @@ struct recording {
 	struct tag_columns tags;
 	size_t columns; /* of tags: those that the types with tags were declared with */
 	struct label_sets *labels;
+	struct live_context published; /* another library's, the newest that was decoded */
 
 	struct recording_system *system;
 	/* All whose last rows are not in the file yet, in the order in which they joined, so that

@@ -115,7 +115,7 @@ static void take_samples(struct worker *w, const struct batch *b)
 	}
 	while (at < b->bytes) {
 		const struct walked_sample *walked = (const void *)(b->data + at);
-		const struct weft_sample_record *record = &walked->sample;
+		struct weft_sample_record record = walked->sample;
 		uint32_t labels = recording_labels(w->recording, b->process, t, walked);
 		struct recorded_sample sample;
 
@@ -124,11 +124,12 @@ static void take_samples(struct worker *w, const struct batch *b)
 			b->process->work->own.counter[WEFT_COUNTER_SAMPLES_FILTERED]++;
 			continue;
 		}
-		sample = worker_sample_of(record, labels,
-					  worker_weight_of(w, t, b->process, record));
-		t->taken_ns = record->time_ns;
-		if (record->flags & WEFT_SAMPLE_TICK)
-			recording_tick_sample(w->recording, b->process, &b->thread, record,
+		labels = recording_add_published(w->recording, b->process, walked, &record, labels);
+		sample = worker_sample_of(&record, labels,
+					  worker_weight_of(w, t, b->process, &record));
+		t->taken_ns = record.time_ns;
+		if (record.flags & WEFT_SAMPLE_TICK)
+			recording_tick_sample(w->recording, b->process, &b->thread, &record,
 					      &sample);
 		take_sample(w, b, t, &walked->stack, &sample, NULL);
 	}

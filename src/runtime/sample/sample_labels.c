@@ -75,12 +75,14 @@ uint32_t weft_sample_labels_bytes(struct weft_slot *slot, uint32_t most)
 	return LIKELY(!l.set || l.is_told) ? 0 : weft_label_room(l.set, most);
 }
 
-/* The program's pointer leads to a set of another make: its labels are left out. */
+/* The program's pointer leads to a set of another make: its labels are left out, unless they are
+ * read as another library's (sample_published.c). */
 static void count_unknown(struct weft_slot *slot)
 {
 	const struct weft_custom_labels_set *other = weft_meet_other(&weft_label_owner(slot)->meet);
 
-	if (UNLIKELY(other && !weft_meet_knows(other)))
+	if (UNLIKELY(other && !weft_meet_knows(other)) &&
+	    !load_relaxed(&weft_rt.header->published.labels.at))
 		weft_slot_count(slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
 }
 

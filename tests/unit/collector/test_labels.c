@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
+#include "collector/process/published_keys.h"
 #include "collector/session/session.h"
 #include "collector/walk/walk.h"
 #include "collector/write/process_work.h"
@@ -395,6 +396,135 @@ static void keys_that_are_too_many_are_counted(void **state)
 	assert_int_equal(left_out, 6);
 }
 
+/* ---- what handlers have copied of other libraries' contexts */
+
+#define OTHER_SPAN 0x22
+
+/* The part behind all that @r has. */
+static void add_part(struct weft_sample_record *r, uint16_t flag, const void *data, uint32_t bytes)
+{
+	uint8_t *at = (uint8_t *)r + r->record.bytes;
+	struct weft_sample_published head = {.bytes = bytes};
+
+	memcpy(at, &head, sizeof(head));
+	memcpy(at + sizeof(head), data, bytes);
+	r->labels_at = r->labels_at ? r->labels_at : r->record.bytes;
+	r->flags |= flag;
+	r->record.bytes += (uint32_t)sizeof(head) + ((bytes + 7) & ~7u);
+}
+
+/* OTHER_SPAN, with attribute 0 = "acme" and one whose key is not known. */
+static void add_record(struct weft_sample_record *r)
+{
+	uint8_t record[28 + 10] = {[15] = 0xAB, [23] = OTHER_SPAN, [24] = 1, [26] = 10};
+
+	memcpy(record + 28, "\0\4acme\7\2no", 10);
+	add_part(r, WEFT_SAMPLE_PUBLISHED, record, sizeof(record));
+}
+
+static void add_set(struct weft_sample_record *r)
+{
+	static const char set[] = "\6\0\2\0tenant"
+				  "of"
+				  "\5\0\1\0route"
+				  "x"
+				  "\7\0\2\0span-id"
+				  "34";
+
+	add_part(r, WEFT_SAMPLE_PUBLISHED_SET, set, sizeof(set) - 1);
+}
+
+static void tell_keys(const struct scene *s)
+{
+	struct otel_payload keys;
+
+	memset(&keys, 0, sizeof(keys));
+	live_begin(&keys.keys, LIVE_OTEL);
+	live_add(&keys.keys, "tenant", 6, "", 0);
+	process_tell_keys(s->process, &keys);
+	otel_payload_free(&keys);
+}
+
+static void other_libraries_contexts_are_added(void **state)
+{
+	struct weft_sample_record *r;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s, 0);
+	tell_keys(&s);
+	claim(&s, 5);
+	r = make(&s, 10, 0, 0, NULL);
+	add_record(r);
+	publish(&s, &r->record);
+	r = make(&s, 20, 0, 0, NULL); /* the set has the record's span: 34 is 0x22 */
+	add_record(r);
+	add_set(r);
+	publish(&s, &r->record);
+	r = make(&s, 30, 0, 0, NULL);
+	add_set(r);
+	publish(&s, &r->record);
+	r = make(&s, 40, 9, 0, NULL); /* weft's own span is another */
+	add_record(r);
+	publish(&s, &r->record);
+	r = make(&s, 50, OTHER_SPAN, 1, "tenant=weft");
+	add_record(r);
+	publish(&s, &r->record);
+	close_scene(&s);
+	EXPECT("0000000000000022 tenant=acme", "0000000000000022 tenant=acme route=x",
+	       "0000000000000022 tenant=of route=x", "0000000000000009",
+	       "0000000000000022 tenant=weft");
+}
+
+/* Parts that are not whole, and such that are longer than they may be. */
+static void lying_parts_are_refused(void **state)
+{
+	struct weft_sample_record *r;
+	struct scene s;
+
+	(void)state;
+	open_scene(&s, 0);
+	claim(&s, 5);
+	put(&s, 10, 1, 0, NULL);
+	for (int lie = 0; lie < 7; lie++) {
+		struct weft_sample_published *head;
+
+		r = make(&s, 20, 1, 0, NULL);
+		head = (void *)((uint8_t *)r + r->record.bytes);
+		if (lie < 5)
+			add_record(r);
+		else
+			add_set(r);
+		switch (lie) {
+		case 0:
+			head->bytes = 27;
+			break;
+		case 1:
+			head->bytes = WEFT_SAMPLE_PUBLISHED_BYTES + 1;
+			break;
+		case 2:
+			head->bytes = r->record.bytes;
+			break;
+		case 3:
+			r->labels_at = 0;
+			break;
+		case 4:
+			r->flags |= WEFT_SAMPLE_PUBLISHED_SET; /* behind the record's end */
+			break;
+		case 5:
+			head->bytes -= 1; /* half a label */
+			break;
+		default:
+			head->bytes = UINT32_MAX;
+			break;
+		}
+		publish(&s, &r->record);
+	}
+	close_scene(&s);
+	EXPECT("0000000000000001");
+	assert_int_equal(invalid, 7);
+}
+
 /* ---- liars: what is not whole is refused as a record, and the books know */
 
 static void lies_are_refused(void **state)
@@ -462,6 +592,8 @@ int main(void)
 		cmocka_unit_test(fields_of_samples_with_inline_context),
 		cmocka_unit_test(labels_outlive_chunks),
 		cmocka_unit_test(keys_that_are_too_many_are_counted),
+		cmocka_unit_test(other_libraries_contexts_are_added),
+		cmocka_unit_test(lying_parts_are_refused),
 		cmocka_unit_test(lies_are_refused),
 	};
 
