@@ -9,8 +9,9 @@
  * handler_median is the middle of the session's own histogram (a log2 bucket: its upper
  * bound); context what the handler's snapshot of the context takes; frames those of the last
  * sample (0: a copy). LABELS: "still", the thread has five; "changed", and sets one before each
- * signal of either kind. Between batches it waits, so that the collector keeps up. Exit 1: not
- * recorded.
+ * signal of either kind; "record-tls", "record-heap", "set-heap": it has none, but another
+ * library's context, as OpenTelemetry's record in its static TLS or on the heap, or as a set of
+ * Custom Labels. Between batches it waits, so that the collector keeps up. Exit 1: not recorded.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <weft/abi/custom_labels_v1.h>
+#include <weft/abi/otel_thread_context.h>
 #include <weft/labels.h>
 
 #include "../tests/own_session.h"
@@ -65,6 +68,57 @@ static void take_labels(const char *how)
 	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
 		weft_label_set(labels[i][0], labels[i][1]);
 	is_changing = !strcmp(how, "changed");
+}
+
+/* As other libraries export them. */
+__thread struct weft_otel_record *volatile otel_thread_ctx_v1;
+const uint32_t custom_labels_abi_version = 1;
+__thread struct weft_custom_labels_set *volatile custom_labels_current_set;
+
+static void publish_record(struct weft_otel_record *record)
+{
+	memset(record->trace_id, 7, sizeof(record->trace_id));
+	record->span_id[7] = 7;
+	memcpy(record->attributes, "\0\4acme\1\7/search", 15);
+	record->attributes_bytes = 15;
+	record->valid = 1;
+	otel_thread_ctx_v1 = record;
+}
+
+static void publish_set(void)
+{
+	struct weft_custom_labels_set *set = calloc(1, sizeof(*set));
+	struct weft_custom_labels_label *label = calloc(2, sizeof(*label));
+
+	if (!set || !label)
+		exit(1);
+	for (int i = 0; i < 2; i++) {
+		label[i].key = (struct weft_custom_labels_string){
+			5, (const unsigned char *)strdup(i ? "route" : "owner")};
+		label[i].value = (struct weft_custom_labels_string){
+			4, (const unsigned char *)strdup("acme")};
+	}
+	*set = (struct weft_custom_labels_set){label, 2, 2};
+	custom_labels_current_set = set;
+}
+
+/* 1: @how is one of these, and the collector has found the variables. */
+static int take_others(const char *how)
+{
+	static __thread struct weft_otel_record own;
+
+	if (!strcmp(how, "record-tls"))
+		publish_record(&own);
+	else if (!strcmp(how, "record-heap"))
+		publish_record(calloc(1, sizeof(own)));
+	else if (!strcmp(how, "set-heap"))
+		publish_set();
+	else
+		return 0;
+	for (int i = 0; i < 1000; i++, usleep(10000))
+		if (__atomic_load_n(&header->published.labels.at, __ATOMIC_ACQUIRE))
+			return 1;
+	exit(1);
 }
 
 static void ignore(int signo)
@@ -132,7 +186,7 @@ int main(int argc, char **argv)
 		return 1;
 	sigaction(SIGUSR1, &nothing, NULL);
 	weft_context_set(1, 2);
-	if (argc > 3)
+	if (argc > 3 && !take_others(argv[3]))
 		take_labels(argv[3]);
 	for (unsigned long i = 0; i < rounds; i++) {
 		before = weft_thread_slot->samples_p.head;
