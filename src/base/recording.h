@@ -137,6 +137,11 @@
 #define RECORDING_END_EXITED "exited"
 #define RECORDING_END_EXEC "exec" /* the same pid goes on with another row */
 
+/* startTime (since when it holds), process, key, value (null: it has none any more): what a process
+ * says of itself in its OpenTelemetry process context; in each chunk, for each process. */
+#define RECORDING_RESOURCE "weft.Resource"
+#define RECORDING_FIELD_KEY "key"
+
 /* startTime, process, name (as frames have it), path, buildId (hex, or null): a file whose code
  * the process ran; in each chunk with samples of it. */
 #define RECORDING_MODULE "weft.Module"

@@ -82,9 +82,9 @@ static int run(const struct cli_args *args)
 	return status;
 }
 
-static const char *const keys[] = {"function",  "stack",   "span",   "root",   "trace",
-				   "thread",    "process", "module", "line",   "state",
-				   "coroutine", "site",    "tag:",   "label:", NULL};
+static const char *const keys[] = {
+	"function", "stack", "span",      "root", "trace", "thread", "process",   "module",
+	"line",     "state", "coroutine", "site", "tag:",  "label:", "resource:", NULL};
 
 static const struct cli_option options[] = {
 	{"by", 'b', CLI_CHOICE, 0, "KEY", .help = "Sum samples by this", .choices = keys},

@@ -57,20 +57,29 @@ void recording_wheres_free(struct where *wheres, size_t count)
 	free(wheres);
 }
 
-/* Tags or labels that may have been meant, as many as there is room for. */
+static const char *word_of(const struct key *key)
+{
+	if (key->kind == KEY_RESOURCE)
+		return "attribute of a resource";
+	return key->kind == KEY_LABEL ? "label" : "tag";
+}
+
+/* Tags, labels or attributes that may have been meant, as many as there is room for. */
 static void list_others(const struct key *key, const struct model *m, char *out, size_t room)
 {
+	int is_resource = key->kind == KEY_RESOURCE;
+	const struct names *names = is_resource ? &m->resources.keys : &m->keys;
 	size_t used = 0;
 	char clean[LAYOUT_TEXT];
 
-	for (uint32_t i = CONTEXT_TAGS; i < m->keys.count; i++) {
-		const char *name = names_text(&m->keys, i);
+	for (uint32_t i = is_resource ? 1 : CONTEXT_TAGS; i < names->count; i++) {
+		const char *name = names_text(names, i);
 		int is_label = *key_prefix(name) == 0, n;
 
-		if (i == key->tag || is_label != (key->kind == KEY_LABEL))
+		if (i == key->tag || (!is_resource && is_label != (key->kind == KEY_LABEL)))
 			continue;
 		n = snprintf(out + used, room - used, "%s%s", used ? ", " : "",
-			     layout_clean(clean, is_label ? key_bare(name) : name));
+			     layout_clean(clean, !is_resource && is_label ? key_bare(name) : name));
 		if (n < 0 || (size_t)n + sizeof(", ...") > room - used) {
 			strcpy(out + used, used ? ", ..." : "...");
 			return;
@@ -88,7 +97,7 @@ static void warn_of_key(const char *path, const struct model *m, const struct ke
 	if (!key->unknown)
 		return;
 	list_others(key, m, others, sizeof(others));
-	cli_warning("%s: no %s '%s'; there are: %s", path, key->kind == KEY_LABEL ? "label" : "tag",
+	cli_warning("%s: no %s '%s'; there are: %s", path, word_of(key),
 		    layout_clean(clean, key_bare(key->text)), others);
 }
 

@@ -120,6 +120,18 @@ static void fact_take_module(const struct fact_event *e)
 			       });
 }
 
+static void fact_take_resource(const struct fact_event *e)
+{
+	struct model *m = e->decoder->model;
+	uint32_t process = fact_text(e, RECORDING_FIELD_PROCESS);
+	uint32_t key = fact_text(e, RECORDING_FIELD_KEY);
+	const struct resource_value value = {.since_ns = e->event->start_ns,
+					     .value = fact_text(e, RECORDING_FIELD_VALUE)};
+
+	if (process && key)
+		resources_put(&m->resources, process, names_text(&m->names, key), &value);
+}
+
 static void fact_take_jvm(const struct fact_event *e)
 {
 	int64_t pid = fact_number(e, "pid");
@@ -187,7 +199,7 @@ fact_taker *facts_taker(const char *type)
 		{RECORDING_HISTOGRAM, fact_take_bucket},   {RECORDING_PROCESS, fact_take_process},
 		{RECORDING_MODULE, fact_take_module},      {"jdk.JVMInformation", fact_take_jvm},
 		{RECORDING_CLOCK, fact_take_clock},        {RECORDING_THREAD_CPU, fact_take_cpu},
-		{RECORDING_THREAD_TIME, fact_take_time},
+		{RECORDING_THREAD_TIME, fact_take_time},   {RECORDING_RESOURCE, fact_take_resource},
 	};
 
 	for (size_t i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)

@@ -13,9 +13,11 @@ static const char *const kinds[] = {
 	[KEY_ROOT] = "root",         [KEY_TRACE] = "trace",         [KEY_THREAD] = "thread",
 	[KEY_PROCESS] = "process",   [KEY_MODULE] = "module",       [KEY_LINE] = "line",
 	[KEY_STATE] = "state",       [KEY_COROUTINE] = "coroutine", [KEY_SITE] = "site",
-	[KEY_TAG] = "tag:NAME",      [KEY_LABEL] = "label:KEY",
+	[KEY_TAG] = "tag:NAME",      [KEY_LABEL] = "label:KEY",     [KEY_RESOURCE] = "resource:KEY",
 };
 
+#define TAG_PREFIX "tag:"
+#define RESOURCE_PREFIX "resource:"
 #define KIND_COUNT (sizeof(kinds) / sizeof(kinds[0]))
 
 /* What of a context they are the values of; 0 = of no fixed key. */
@@ -26,7 +28,7 @@ static const uint32_t contexts[KIND_COUNT] = {[KEY_SPAN] = CONTEXT_SPAN,
 
 const char *key_choices(enum key_kind but)
 {
-	static char choices[160];
+	static char choices[192];
 
 	choices[0] = '\0';
 	for (size_t i = 0; i < KIND_COUNT; i++) {
@@ -46,14 +48,25 @@ static int key_starts_with(const char *text, const char *prefix)
 
 const char *key_prefix(const char *name)
 {
-	return key_starts_with(name, CONTEXT_LABEL_PREFIX) ? "" : "tag:";
+	return key_starts_with(name, CONTEXT_LABEL_PREFIX) ? "" : TAG_PREFIX;
 }
 
 const char *key_bare(const char *text)
 {
-	if (key_starts_with(text, CONTEXT_LABEL_PREFIX))
-		return text + strlen(CONTEXT_LABEL_PREFIX);
-	return key_starts_with(text, "tag:") ? text + strlen("tag:") : text;
+	static const char *const prefixes[] = {CONTEXT_LABEL_PREFIX, TAG_PREFIX, RESOURCE_PREFIX};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (key_starts_with(text, prefixes[i]))
+			return text + strlen(prefixes[i]);
+	return text;
+}
+
+/* Of a key that has something behind a colon. */
+static enum key_kind kind_of_prefix(const char *text)
+{
+	if (key_starts_with(text, TAG_PREFIX))
+		return KEY_TAG;
+	return key_starts_with(text, RESOURCE_PREFIX) ? KEY_RESOURCE : KEY_LABEL;
 }
 
 int key_parse(struct key *k, const char *text)
@@ -63,7 +76,7 @@ int key_parse(struct key *k, const char *text)
 		return -EINVAL;
 	strcpy(k->text, text);
 	if (key_bare(text) != text) {
-		k->kind = key_starts_with(text, "tag:") ? KEY_TAG : KEY_LABEL;
+		k->kind = kind_of_prefix(text);
 		return *key_bare(text) ? 0 : -EINVAL;
 	}
 	for (size_t i = 0; i < KEY_TAG; i++) {
@@ -80,6 +93,10 @@ void key_bind(struct key *k, struct model *m)
 {
 	const char *name = k->kind == KEY_TAG ? key_bare(k->text) : k->text, *dot;
 
+	if (k->kind == KEY_RESOURCE) {
+		k->tag = names_find(&m->resources.keys, key_bare(k->text));
+		k->unknown = !k->tag;
+	}
 	if (k->kind != KEY_TAG && k->kind != KEY_LABEL)
 		return;
 	dot = k->kind == KEY_TAG ? strrchr(name, '.') : NULL;
@@ -118,6 +135,9 @@ uint32_t key_of_sample(const struct key *k, struct model *m, const struct sample
 		return s->state;
 	case KEY_SITE:
 		return s->site;
+	case KEY_RESOURCE:
+		return resources_value(&m->resources, model_thread_at(m, s->thread)->process,
+				       k->tag, s->time_ns);
 	default:
 		return k->tag ? context_value(&s->context, k->tag, k->tag_type) : 0;
 	}

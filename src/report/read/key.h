@@ -24,27 +24,30 @@ enum key_kind {
 	KEY_SITE,
 	KEY_TAG,
 	KEY_LABEL,
+	KEY_RESOURCE,
 	KEY_NO_KIND,
 };
 
 struct key {
 	enum key_kind kind;
 	char text[512]; /* as given: "span", "tag:route", "label:http.route" */
-	uint32_t tag;   /* of what a context has: id in model.keys, of tags and labels once bound */
+	uint32_t tag;   /* of what a context has: id in model.keys, of tags and labels once bound;
+			 * of an attribute of a resource: id in model.resources.keys */
 	uint32_t tag_type; /* KEY_TAG: only from events of this type; 0 = any */
-	int unknown; /* KEY_TAG, KEY_LABEL: the recording does not have it; after key_bind() */
+	int unknown; /* KEY_TAG, KEY_LABEL, KEY_RESOURCE: the recording does not have it; after
+			key_bind() */
 };
 
-/* "function, stack, ..., label:KEY" for messages, without the kind @but. */
+/* "function, stack, ..., resource:KEY" for messages, without the kind @but. */
 const char *key_choices(enum key_kind but);
-/* Reads a key's name. NAME of a tag is a field's name, or Type.field; KEY of a label is that
- * label's, as the program gave it. 0 or -EINVAL. */
+/* Reads a key's name. NAME of a tag is a field's name, or Type.field; KEY of a label or a resource
+ * is as the program gave it. 0 or -EINVAL. */
 int key_parse(struct key *k, const char *text);
 /* What makes a name of model.keys a key's text: "tag:", or "", for labels have their prefix. */
 const char *key_prefix(const char *name);
-/* What stands behind "tag:" or "label:"; the whole of another text. */
+/* What stands behind "tag:", "label:" or "resource:"; the whole of another text. */
 const char *key_bare(const char *text);
-/* Gives the tag or label its numbers in this model. */
+/* Gives the tag, label or attribute its numbers in this model. */
 void key_bind(struct key *k, struct model *m);
 
 /* Has a sample one for each frame? */

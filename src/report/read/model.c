@@ -20,7 +20,7 @@ static const struct source_line no_line;
 int model_init(struct model *m)
 {
 	*m = (struct model){.stack_count = 1, .thread_count = 1, .line_count = 1};
-	if (names_init(&m->names) || names_init(&m->keys))
+	if (names_init(&m->names) || names_init(&m->keys) || resources_init(&m->resources))
 		return -ENOMEM;
 	/* The space keeps them apart from fields, whose names have none. */
 	names_id(&m->keys, "span id");
@@ -34,6 +34,7 @@ void model_free(struct model *m)
 {
 	names_free(&m->names);
 	names_free(&m->keys);
+	resources_free(&m->resources);
 	map_free(m->stack_index);
 	map_free(m->thread_index);
 	map_free(m->line_index);
@@ -47,7 +48,10 @@ void model_free(struct model *m)
 
 int model_error(const struct model *m)
 {
-	return m->failed || m->names.failed || m->keys.failed ? -ENOMEM : 0;
+	return m->failed || m->names.failed || m->keys.failed || m->resources.failed ||
+			       m->resources.keys.failed
+		       ? -ENOMEM
+		       : 0;
 }
 
 /* The id of what has the number @number in an array whose first element stands for "absent". */

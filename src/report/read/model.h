@@ -9,6 +9,7 @@
 
 #include "report/read/interval.h"
 #include "report/read/names.h"
+#include "report/read/resources.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -109,6 +110,7 @@ struct weight {
 struct model {
 	struct names names;
 	struct names keys; /* of contexts; the fixed ones are the first four */
+	struct resources resources;
 	struct map *stack_index;
 	struct stack *stacks;
 	uint32_t stack_count;

@@ -18,6 +18,7 @@
  *   where.c       --where KEY=VALUE
  *   facts.c       what the recording says of itself
  *   facts_take.c  from events into these facts
+ *   resources.c   what processes say they are
  *   rows.c        arrays found by a key
  *   account.c     CPU time used, and seen
  *   times.c       wall-clock samples, weighed by time

@@ -106,6 +106,23 @@ static json_t *quantiles(const struct facts *f)
 	return all;
 }
 
+/* What the process says of itself, as it did last. */
+static json_t *resource_of(const struct model *m, uint32_t process)
+{
+	const struct resources *all = &m->resources;
+	json_t *o = json_object();
+
+	for (uint32_t i = 0; i < all->attribute_count; i++) {
+		const struct resource_attribute *a = &all->attributes[i];
+		uint32_t value = resources_newest(all, a);
+
+		if (a->process == process && value)
+			json_set_named(o, names_text(&all->keys, a->key),
+				       json_text(names_text(&m->names, value)));
+	}
+	return o;
+}
+
 static json_t *processes(const struct facts *f)
 {
 	json_t *rows = json_array();
@@ -114,11 +131,12 @@ static json_t *processes(const struct facts *f)
 		const struct fact_process *p = &f->processes[i];
 
 		json_array_append_new(rows,
-				      json_pack("{s:o,s:o,s:o,s:I}", "process",
+				      json_pack("{s:o,s:o,s:o,s:I,s:o}", "process",
 						json_text(facts_name(f, p->name)), "command_line",
 						json_text(facts_name(f, p->command_line)), "end",
 						json_text(facts_name(f, p->end)), "duration_ns",
-						(json_int_t)p->duration_ns));
+						(json_int_t)p->duration_ns, "resource",
+						resource_of(f->model, p->name)));
 	}
 	return rows;
 }

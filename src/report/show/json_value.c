@@ -33,6 +33,18 @@ json_t *json_text(const char *s)
 	return s ? json_bytes(s, strlen(s)) : json_null();
 }
 
+int json_set_named(json_t *o, const char *name, json_t *value)
+{
+	json_t *key = json_text(name);
+	int rc = -1;
+
+	if (key)
+		rc = json_object_set(o, json_string_value(key), value);
+	json_decref(key);
+	json_decref(value);
+	return rc;
+}
+
 int json_emit(json_t *value, FILE *out, size_t flags)
 {
 	int failed;

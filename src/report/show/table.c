@@ -320,19 +320,6 @@ static json_t *cell_json(const struct table_cell *c)
 	}
 }
 
-/* A name that is out of a file may be anything; as a key it is UTF-8. */
-static int table_json_set(json_t *o, const char *name, json_t *value)
-{
-	json_t *key = json_text(name);
-	int rc = -1;
-
-	if (key)
-		rc = json_object_set(o, json_string_value(key), value);
-	json_decref(key);
-	json_decref(value);
-	return rc;
-}
-
 /* NAME_low and NAME_high of a share; of a change NAME_is_none. */
 static int set_certainty(json_t *o, const char *name, const struct table_cell *c)
 {
@@ -341,14 +328,14 @@ static int set_certainty(json_t *o, const char *name, const struct table_cell *c
 
 	if (c->kind == CELL_CHANGE && c->certainty != CELL_EXACT) {
 		snprintf(key, sizeof(key), "%s_is_none", name);
-		rc = table_json_set(o, key, json_boolean(c->certainty == CELL_IS_NONE));
+		rc = json_set_named(o, key, json_boolean(c->certainty == CELL_IS_NONE));
 	}
 	if (!has_error(c))
 		return rc;
 	snprintf(key, sizeof(key), "%s_low", name);
-	rc = table_json_set(o, key, json_real(c->ends.low));
+	rc = json_set_named(o, key, json_real(c->ends.low));
 	snprintf(key, sizeof(key), "%s_high", name);
-	return rc ? rc : table_json_set(o, key, json_real(c->ends.high));
+	return rc ? rc : json_set_named(o, key, json_real(c->ends.high));
 }
 
 static json_t *row_json(const struct table *t, size_t row)
@@ -357,7 +344,7 @@ static json_t *row_json(const struct table *t, size_t row)
 
 	for (size_t i = 0; i < t->columns && o; i++) {
 		if (!t->column[i].json ||
-		    (!table_json_set(o, t->column[i].json, cell_json(cell_at(t, row, i))) &&
+		    (!json_set_named(o, t->column[i].json, cell_json(cell_at(t, row, i))) &&
 		     !set_certainty(o, t->column[i].json, cell_at(t, row, i))))
 			continue;
 		json_decref(o);

@@ -11,6 +11,8 @@
 #define TIME_COLUMNS 13 /* with the blanks around it */
 #define SAMPLE_COLUMNS 11
 #define NAME_COLUMNS_LEFT 24 /* errors are left out where less would be left of a name */
+#define PROCESSES_SHOWN 5
+#define RESOURCE_SHOWN 3 /* attributes of one process */
 
 /* ---- head */
 
@@ -84,7 +86,7 @@ static void head_processes(const struct report *r, const struct text_style *s, F
 	for (uint32_t i = 0; i < r->facts->process_count; i++) {
 		const struct fact_process *p = &r->facts->processes[i];
 
-		if (i == 5 && r->facts->process_count > 6 && !s->counters) {
+		if (i == PROCESSES_SHOWN && r->facts->process_count > i + 1 && !s->counters) {
 			fprintf(out, "%-12s... and %u more (--by process)\n", "",
 				r->facts->process_count - i);
 			return;
@@ -93,6 +95,69 @@ static void head_processes(const struct report *r, const struct text_style *s, F
 			layout_clean(name, facts_name(r->facts, p->name)),
 			layout_clean(end, facts_name(r->facts, p->end)));
 		layout_name(out, facts_name(r->facts, p->command_line), 60);
+		fputc('\n', out);
+	}
+}
+
+/* Those that tell most come first. */
+static int resource_rank(const char *key)
+{
+	static const char *const first[] = {"service.name", "service.version",
+					    "deployment.environment.name"};
+	int i = 0;
+
+	while (i < (int)(sizeof(first) / sizeof(first[0])) && strcmp(key, first[i]) != 0)
+		i++;
+	return i;
+}
+
+static void head_attribute(const struct model *m, const struct resource_attribute *a, FILE *out)
+{
+	layout_name(out, names_text(&m->resources.keys, a->key), 40);
+	fputc('=', out);
+	layout_name(out, names_text(&m->names, resources_newest(&m->resources, a)), 40);
+}
+
+/* What a process says of itself, at most so many attributes: how many it has. */
+static uint32_t head_attributes(const struct model *m, uint32_t process, uint32_t most, FILE *out)
+{
+	const struct resources *all = &m->resources;
+	uint32_t count = 0;
+
+	for (int rank = 0; rank <= resource_rank(""); rank++) {
+		for (uint32_t i = 0; i < all->attribute_count; i++) {
+			const struct resource_attribute *a = &all->attributes[i];
+
+			if (a->process != process || !resources_newest(all, a) ||
+			    resource_rank(names_text(&all->keys, a->key)) != rank ||
+			    count++ >= most)
+				continue;
+			fputs(count > 1 ? ", " : ": ", out);
+			head_attribute(m, a, out);
+		}
+	}
+	return count;
+}
+
+static void head_resources(const struct report *r, const struct text_style *s, FILE *out)
+{
+	uint32_t lines = 0, most = s->counters ? UINT32_MAX : RESOURCE_SHOWN;
+	char name[LAYOUT_TEXT];
+
+	for (uint32_t i = 0; i < r->facts->process_count; i++) {
+		uint32_t process = r->facts->processes[i].name, count;
+
+		if (!resources_has(&r->model->resources, process))
+			continue;
+		fprintf(out, "%-12s", lines++ ? "" : "resource");
+		if (lines > PROCESSES_SHOWN && !s->counters) {
+			fputs("... and more (--by resource:KEY)\n", out);
+			return;
+		}
+		fputs(layout_clean(name, facts_name(r->facts, process)), out);
+		count = head_attributes(r->model, process, most, out);
+		if (count > most)
+			fprintf(out, ", and %u more", count - most);
 		fputc('\n', out);
 	}
 }
@@ -315,6 +380,7 @@ int report_text(struct report *r, const struct text_style *style, FILE *out)
 	head_types(r, out);
 	head_time(r, out);
 	head_processes(r, style, out);
+	head_resources(r, style, out);
 	head_context(r, out);
 	head_labels(r, out);
 	text_account(r->facts, style, out);

@@ -203,7 +203,7 @@ static void keys_are_known_or_refused(void **state)
 		assert_int_equal(key_parse(&key, bad[i]), -EINVAL);
 	assert_string_equal(key_choices(KEY_NO_KIND),
 			    "function, stack, span, root, trace, thread, process, module, line, "
-			    "state, coroutine, site, tag:NAME, label:KEY");
+			    "state, coroutine, site, tag:NAME, label:KEY, resource:KEY");
 }
 
 static unsigned int selected(struct fixture *f, const char *text)
