@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "collector/look/published_merge.h"
-#include "collector/process/published_keys.h"
+#include "collector/process/published_context.h"
 #include "reader/context/custom_labels.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
@@ -54,7 +54,7 @@ static int is_young(const struct process *p)
 struct published *published_new(struct process *p, enum published_from from,
 				struct session_counts *counts)
 {
-	struct published *out = from == PUBLISHED_WEFT ? NULL : calloc(1, sizeof(*out));
+	struct published *out = calloc(1, sizeof(*out));
 
 	if (!out)
 		return NULL;
@@ -128,13 +128,17 @@ static void published_tell(struct published *p)
 {
 	struct weft_published v = {0};
 
-	if (p->keys.is_read)
-		process_tell_keys(p->process, &p->keys.payload);
 	if (p->from != PUBLISHED_LABELS)
 		v.otel.at = place_for_handlers(&p->otel, &v, &v.otel.generation);
 	if (p->from != PUBLISHED_OTEL)
 		v.labels.at = place_for_handlers(&p->labels, &v, &v.labels.generation);
 	process_tell_variables(p->process, &v);
+}
+
+static void find_variables(struct published *p)
+{
+	variables_find(p->target, &p->otel, &p->labels, &p->modules);
+	published_tell(p);
 }
 
 int published_look(struct published *p, uint64_t now_ns)
@@ -146,8 +150,10 @@ int published_look(struct published *p, uint64_t now_ns)
 	before = by_others(p);
 	if (published_open_target(p) == 0) {
 		otel_process_find(p->target, &p->keys);
-		variables_find(p->target, &p->otel, &p->labels, &p->modules);
-		published_tell(p);
+		if (p->keys.is_read)
+			process_tell_context(p->process, &p->keys.payload, now_ns);
+		if (p->from != PUBLISHED_WEFT)
+			find_variables(p);
 	}
 	p->due_ns = now_ns + published_pause(clock_mono_ns() - now_ns);
 	return by_others(p) != before;

@@ -44,7 +44,7 @@ struct published_thread {
 
 struct published; /* of one process */
 
-/* NULL: out of memory, or @from wants none. @p and @counts must live longer: what is taken is
+/* NULL: out of memory. @p and @counts must live longer: what is taken is
  * counted there. published_free() takes NULL. */
 struct published *published_new(struct process *p, enum published_from from,
 				struct session_counts *counts);

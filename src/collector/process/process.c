@@ -3,7 +3,6 @@
 #include "collector/process/process.h"
 
 #include "collector/process/libraries.h"
-#include "collector/process/published_keys.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
@@ -190,7 +189,6 @@ static void free_gone(struct process *p)
 void process_leave(struct process *p)
 {
 	free_gone(p);
-	process_forget_keys(p);
 	free(p->words);
 	p->words = NULL;
 	libraries_free(p->told);

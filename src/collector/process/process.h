@@ -20,7 +20,7 @@
  *   snapshot.c     module map, as handlers read it
  *   libraries.c    the list of its libraries
  *   label_sets.c   sets of labels by number
- *   published_keys.c keys of others' contexts
+ *   published_context.c what others publish
  *   stretch.c      samples of one context, joined
  */
 #ifndef WEFT_COLLECTOR_PROCESS_H
@@ -34,7 +34,7 @@
 #include <weft/abi/session.h>
 
 struct libraries;
-struct published_keys;
+struct published_context;
 struct process_walk;
 struct process_work;
 
@@ -96,12 +96,12 @@ struct process {
 	struct weft_session_header layout;
 	struct weft_session_header *base; /* the mapping: anybody may write it */
 
-	struct gone_slot *gone;          /* atomic: one pushes, one takes all */
-	struct slot_words *words;        /* of each slot; NULL: nobody asks. Atomic */
-	struct published_keys *keys;     /* atomic: of published_keys.h */
-	struct weft_published variables; /* likewise; each word is atomic */
-	struct libraries *told;          /* atomic: the walker's newest list; the worker takes it */
-	enum samples_choice wall_asked;  /* atomic, set by the drain thread: of the wall engine */
+	struct gone_slot *gone;             /* atomic: one pushes, one takes all */
+	struct slot_words *words;           /* of each slot; NULL: nobody asks. Atomic */
+	struct published_context *contexts; /* atomic: of published_context.h */
+	struct weft_published variables;    /* likewise; each word is atomic */
+	struct libraries *told;         /* atomic: the walker's newest list; the worker takes it */
+	enum samples_choice wall_asked; /* atomic, set by the drain thread: of the wall engine */
 
 	struct process_walk *walk; /* the walker's part (collector/walk/process_walk.h) */
 	struct process_work *work; /* the worker's (collector/write/process_work.h) */

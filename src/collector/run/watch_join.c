@@ -12,7 +12,7 @@
 #include "base/recording.h"
 #include "collector/process/carrier.h"
 #include "collector/process/filters.h"
-#include "collector/process/published_keys.h"
+#include "collector/process/published_context.h"
 #include "collector/session/attach.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/process_work.h"

@@ -63,6 +63,7 @@ static int event_types_is_reserved(const char *name)
 		RECORDING_RECORDING,
 		RECORDING_PROCESS,
 		RECORDING_CLOCK,
+		RECORDING_RESOURCE,
 		RECORDING_MODULE,
 		RECORDING_WARNING,
 		"weft.Key",

@@ -3,7 +3,7 @@
 #include "collector/session/session_private.h"
 
 #include "base/clock.h"
-#include "collector/process/published_keys.h"
+#include "collector/process/published_context.h"
 #include "proc/process_file.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "collector/process/libraries.h"
+#include "collector/process/published_context.h"
 #include "collector/walk/process_walk.h"
 #include "collector/write/recording.h"
 
@@ -85,6 +86,7 @@ void process_free(struct process *p)
 		recording_lockstep_free(p);
 		free(p->work);
 	}
+	process_forget_contexts(p);
 	free(p->walk);
 	free(p->command_line);
 	free(p);

@@ -55,6 +55,7 @@ struct process_thread {
 	uint32_t labels;      /* its labels: a number of label_sets.h */
 };
 
+struct published_context;
 struct process_lockstep; /* recording_lockstep.c */
 struct account_entry;    /* recording_account.c */
 
@@ -87,11 +88,12 @@ struct process_work {
 	struct process_clock clock;
 	struct process_lockstep *lockstep; /* NULL = no tick, and no look, was there yet */
 	struct process_account account;
-	struct session_counts counted; /* newest known to the drain thread */
-	struct session_counts own;     /* the worker's: cuts, malformed logs */
-	struct session_counts put;     /* in the file or the open chunk */
-	struct session_counts safe;    /* in the file */
-	const char *end;               /* RECORDING_END_..., NULL while it runs */
+	const struct published_context *resource; /* the newest whose rows are in the file */
+	struct session_counts counted;            /* newest known to the drain thread */
+	struct session_counts own;                /* the worker's: cuts, malformed logs */
+	struct session_counts put;                /* in the file or the open chunk */
+	struct session_counts safe;               /* in the file */
+	const char *end;                          /* RECORDING_END_..., NULL while it runs */
 	uint64_t closed_ns;
 };
 

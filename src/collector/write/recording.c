@@ -502,6 +502,7 @@ static void recording_put_rows(struct recording *r, uint64_t now_ns)
 		put_process_row(r, p, now_ns);
 		recording_put_clock(r, p, now_ns);
 		put_modules(r, p, now_ns);
+		recording_resource(r, p);
 		recording_account_rows(r, p);
 		recording_counts(r, p, now_ns);
 	}

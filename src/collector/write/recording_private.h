@@ -187,6 +187,10 @@ void recording_account_rows(struct recording *r, struct process *p);
 void recording_account_close(struct recording *r, struct process *p);
 void recording_account_keys(const struct process *p, struct buf *out);
 
+/* In recording_resource.c. Rows of what a process has said of itself since its last ones, and of
+ * what it had said by then. */
+void recording_resource(struct recording *r, struct process *p);
+
 /* In recording_counts.c. Counter and histogram rows of one process: what has changed since the
  * last.
  */

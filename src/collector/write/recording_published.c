@@ -7,7 +7,7 @@
 
 #include "base/context_snapshot.h"
 #include "collector/look/published_merge.h"
-#include "collector/process/published_keys.h"
+#include "collector/process/published_context.h"
 #include "collector/walk/walking.h"
 #include "reader/context/custom_labels.h"
 #include "reader/context/otel_record.h"
@@ -35,6 +35,14 @@ static void recording_decode_set(const uint8_t *at, uint32_t bytes, struct live_
 	custom_labels_parse_ids(out);
 }
 
+/* The newest key map; NULL: none is known. */
+static const struct otel_payload *recording_keys(const struct process *p)
+{
+	const struct published_context *c = process_published_context(p);
+
+	return c ? &c->payload : NULL;
+}
+
 static void recording_merge(struct recording *r, const struct walked_sample *walked,
 			    struct published_merge *m)
 {
@@ -58,8 +66,10 @@ uint32_t recording_add_published(struct recording *r, struct process *p,
 				 struct weft_sample_record *sample, uint32_t labels)
 {
 	uint8_t room[LABEL_BYTES_MAX];
-	struct published_merge m = {
-		.sample = sample, .labels = room, .keys = process_keys(p), .counts = &p->work->own};
+	struct published_merge m = {.sample = sample,
+				    .labels = room,
+				    .keys = recording_keys(p),
+				    .counts = &p->work->own};
 
 	m.counts->context_unreadable += (sample->flags & WEFT_SAMPLE_UNREADABLE) != 0;
 	if (recording_drops_own(r)) {

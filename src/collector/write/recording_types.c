@@ -143,6 +143,13 @@ static const struct weft_jfr_field clock_fields[] = {
 	NUMBER(RECORDING_FIELD_TICKED, "The Same by Ticks in Nanoseconds"),
 };
 
+static const struct weft_jfr_field resource_fields[] = {
+	START_TIME,
+	TEXT(RECORDING_FIELD_PROCESS, "Process"),
+	TEXT(RECORDING_FIELD_KEY, "Key"),
+	TEXT(RECORDING_FIELD_VALUE, "Value"),
+};
+
 static const struct weft_jfr_field module_fields[] = {
 	START_TIME,
 	TEXT(RECORDING_FIELD_PROCESS, "Process"),
@@ -238,6 +245,10 @@ static const struct weft_jfr_type_def types[] = {
 	[TYPE_RECORDING] = PLAIN(RECORDING_RECORDING, "Recording", recording_fields),
 	[TYPE_PROCESS] = PLAIN(RECORDING_PROCESS, "Process", process_fields),
 	[TYPE_CLOCK] = PLAIN(RECORDING_CLOCK, "Clock", clock_fields),
+	[TYPE_RESOURCE] = {
+		TYPE(RECORDING_RESOURCE, "Resource",
+		     "What a process says of itself in its OpenTelemetry process context", weft,
+		     resource_fields) },
 	[TYPE_MODULE] = PLAIN(RECORDING_MODULE, "Module", module_fields),
 	[TYPE_WARNING] = PLAIN(RECORDING_WARNING, "Warning", warning_fields),
 	[TYPE_SPAN] = {

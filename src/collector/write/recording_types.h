@@ -45,6 +45,7 @@ enum recording_type {
 	TYPE_RECORDING,
 	TYPE_PROCESS,
 	TYPE_CLOCK,
+	TYPE_RESOURCE,
 	TYPE_MODULE, /* up to here: of every recording */
 	TYPE_WARNING,
 	TYPE_SPAN, /* from here on: with columns */

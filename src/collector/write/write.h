@@ -13,6 +13,7 @@
  *   recording_put.c          an event into the chunk
  *   recording_context.c      contexts, spans
  *   recording_labels.c       columns for labels
+ *   recording_resource.c     what processes say they are
  *   recording_published.c    other libraries' contexts
  *   recording_wall.c         wall-clock samples
  *   recording_time.c         states of threads, by time

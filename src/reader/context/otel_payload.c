@@ -298,23 +298,33 @@ void otel_payload_free(struct otel_payload *p)
 	live_free(&p->keys);
 }
 
-int otel_payload_copy_keys(struct otel_payload *to, const struct otel_payload *from)
+static int live_copy(struct live_context *to, const struct live_context *from)
 {
-	size_t bytes = from->keys.count * sizeof(*from->keys.attribute);
+	size_t bytes = from->count * sizeof(*from->attribute);
 
-	live_begin(&to->keys, LIVE_OTEL);
-	to->keys.attribute = malloc(bytes + 1);
-	if (!to->keys.attribute)
+	live_begin(to, from->abi);
+	to->attribute = malloc(bytes + 1);
+	if (!to->attribute)
 		return -ENOMEM;
 	if (bytes)
-		memcpy(to->keys.attribute, from->keys.attribute, bytes);
-	if (from->keys.text.size)
-		buf_put(&to->keys.text, from->keys.text.data, from->keys.text.size);
-	to->keys.count = to->keys.room = from->keys.count;
-	if (!to->keys.text.failed)
-		return 0;
-	live_free(&to->keys);
-	return -ENOMEM;
+		memcpy(to->attribute, from->attribute, bytes);
+	if (from->text.size)
+		buf_put(&to->text, from->text.data, from->text.size);
+	to->count = to->room = from->count;
+	return to->text.failed ? -ENOMEM : 0;
+}
+
+int otel_payload_copy(struct otel_payload *to, const struct otel_payload *from)
+{
+	int rc = live_copy(&to->resource, &from->resource);
+
+	if (!rc)
+		rc = live_copy(&to->attributes, &from->attributes);
+	if (!rc)
+		rc = live_copy(&to->keys, &from->keys);
+	if (rc)
+		otel_payload_free(to);
+	return rc;
 }
 
 const char *otel_payload_key(const struct otel_payload *p, unsigned int index, size_t *bytes)

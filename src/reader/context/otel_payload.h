@@ -30,8 +30,8 @@ struct otel_payload {
 int otel_payload_decode(struct otel_payload *p, const uint8_t *message, size_t bytes);
 void otel_payload_free(struct otel_payload *p);
 
-/* The keys alone, to a zeroed one. 0 or -ENOMEM. */
-int otel_payload_copy_keys(struct otel_payload *to, const struct otel_payload *from);
+/* To a zeroed one. 0 or -ENOMEM. */
+int otel_payload_copy(struct otel_payload *to, const struct otel_payload *from);
 
 /* NULL: the map does not reach so far. */
 const char *otel_payload_key(const struct otel_payload *p, unsigned int index, size_t *bytes);

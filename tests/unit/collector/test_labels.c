@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/recording.h"
 #include "base/session_layout.h"
-#include "collector/process/published_keys.h"
+#include "collector/process/published_context.h"
 #include "collector/session/session.h"
 #include "collector/walk/walk.h"
 #include "collector/write/process_work.h"
@@ -441,7 +441,7 @@ static void tell_keys(const struct scene *s)
 	memset(&keys, 0, sizeof(keys));
 	live_begin(&keys.keys, LIVE_OTEL);
 	live_add(&keys.keys, "tenant", 6, "", 0);
-	process_tell_keys(s->process, &keys);
+	process_tell_context(s->process, &keys, 1);
 	otel_payload_free(&keys);
 }
 

@@ -6,6 +6,7 @@
 #include "collector/look/published.h"
 
 #include "base/clock.h"
+#include "collector/process/published_context.h"
 #include "proc/process_file.h"
 
 #include <fcntl.h>
@@ -209,6 +210,7 @@ static void end(struct reading *r)
 {
 	published_free(r->published);
 	process_leave(&r->process);
+	process_forget_contexts(&r->process);
 	free(r->process.command_line);
 	kill(r->child, SIGKILL);
 	waitpid(r->child, NULL, 0);
@@ -309,7 +311,57 @@ static void one_format_alone(void **state)
 	assert_true(r.sample.span_id == SPAN && !has(&r, "route", "/a"));
 	assert_int_equal(r.counts.context_disagreed, 0);
 	end(&r);
-	assert_null(published_new(&r.process, PUBLISHED_WEFT, &r.counts));
+	read_once(&r, publish_both, PUBLISHED_WEFT);
+	assert_true(!r.sample.span_id && r.bytes == 0);
+	end(&r);
+}
+
+/* What the process says of itself is told once, whatever contexts are wanted. */
+static void the_process_context_is_told(void **state)
+{
+	const struct published_context *told;
+	struct reading r;
+	size_t bytes;
+
+	(void)state;
+	begin(&r, publish_both, PUBLISHED_WEFT);
+	published_look(r.published, clock_mono_ns());
+	told = process_published_context(&r.process);
+	assert_non_null(told);
+	assert_memory_equal(otel_payload_key(&told->payload, 1, &bytes), "tenant", 6);
+	process_tell_context(&r.process, &told->payload, 1);
+	assert_ptr_equal(process_published_context(&r.process), told);
+	end(&r);
+}
+
+/* One that changes for ever is followed so far, and no memory is taken after that. */
+static void contexts_of_a_process_are_bounded(void **state)
+{
+	struct process p = {.pid = 1};
+	struct otel_payload says;
+	char value[8192];
+
+	(void)state;
+	memset(&says, 0, sizeof(says));
+	memset(value, 'v', sizeof(value));
+	for (int i = 0; i < 2 * PUBLISHED_CONTEXTS_MAX; i++) {
+		live_begin(&says.resource, LIVE_OTEL);
+		live_add(&says.resource, "version", 7, &i, sizeof(i));
+		process_tell_context(&p, &says, 1);
+	}
+	assert_int_equal(process_published_context(&p)->number, PUBLISHED_CONTEXTS_MAX);
+	process_forget_contexts(&p);
+	assert_null(process_published_context(&p));
+	for (int i = 0; i < PUBLISHED_CONTEXTS_MAX; i++) {
+		memcpy(value, &i, sizeof(i));
+		live_begin(&says.resource, LIVE_OTEL);
+		live_add(&says.resource, "version", 7, value, sizeof(value));
+		process_tell_context(&p, &says, 1);
+	}
+	assert_true(process_published_context(&p)->bytes <= PUBLISHED_BYTES_MAX);
+	assert_true(process_published_context(&p)->number > 100);
+	process_forget_contexts(&p);
+	otel_payload_free(&says);
 }
 
 static int put_own_label(uint8_t *to)
@@ -413,6 +465,8 @@ int main(void)
 		cmocka_unit_test(what_comes_first_stays),
 		cmocka_unit_test(what_disagrees_is_left_out),
 		cmocka_unit_test(one_format_alone),
+		cmocka_unit_test(the_process_context_is_told),
+		cmocka_unit_test(contexts_of_a_process_are_bounded),
 		cmocka_unit_test(wefts_own_comes_first),
 		cmocka_unit_test(what_is_not_valid_is_none),
 		cmocka_unit_test(what_leads_nowhere_is_counted),

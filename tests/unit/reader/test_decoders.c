@@ -51,7 +51,7 @@ static void test_key_map(void **state)
 	assert_memory_equal(otel_payload_key(&p, 2, &bytes), "tenant", 6);
 	assert_null(otel_payload_key(&p, 3, &bytes));
 	assert_int_equal(p.attributes.count, 0);
-	assert_int_equal(otel_payload_copy_keys(&copy, &p), 0);
+	assert_int_equal(otel_payload_copy(&copy, &p), 0);
 	otel_payload_free(&p);
 	assert_int_equal(copy.keys.count, 3);
 	assert_memory_equal(otel_payload_key(&copy, 2, &bytes), "tenant", 6);
