@@ -131,6 +131,14 @@ headers_all_there() {
 }
 step "every public header is installed, and no other" headers_all_there
 
+python_there() {
+	(cd "$source/bindings/python" && find weft_otel* -name __pycache__ -prune -o -type f -print | sort) >"$scratch/ours"
+	(cd "$root/usr/share/weft/python" && find . -type f | sed 's/^..//' | sort) >"$scratch/theirs"
+	diff "$scratch/ours" "$scratch/theirs" && env PYTHONPATH="$root/usr/share/weft/python" python3 -B -c \
+		'from importlib.metadata import distribution as d; print([e.name for e in d("weft_otel").entry_points])'
+}
+step "the bridge of Python is installed, and its entry point is found" python_there
+
 no_build_paths() { ! readelf -d "$weft" "$libdir"/lib*weft*.so | grep -E 'R(UN)?PATH.*(build|src)'; }
 step "no path of the build tree stays in what is installed" no_build_paths
 
