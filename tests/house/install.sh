@@ -124,6 +124,7 @@ if command -v g++ >/dev/null; then
 	step "the C++ header is installed" guards_compile
 	step "and works" env LD_LIBRARY_PATH="$libdir" "$scratch/guards"
 fi
+step "also the bridge from OpenTelemetry C++" test -e "$root/usr/include/weft/weft_otel.hpp"
 headers_all_there() {
 	(cd "$source/include" && find weft customlabels-weft -name '*.h' | sort) >"$scratch/ours"
 	(cd "$root/usr/include" && find weft customlabels-weft -name '*.h' | sort) >"$scratch/theirs"
