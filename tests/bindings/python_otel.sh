@@ -18,6 +18,7 @@ fetched() { # PACKAGE
 		--target "$scratch/site" "$1" >"$scratch/log" 2>&1
 }
 fetched opentelemetry-sdk || { echo "1..0 # skip opentelemetry-sdk cannot be had"; exit 77; }
+fetched anyio || echo "# without anyio: it cannot be had"
 PYTHONPATH=$source/bindings/python:$scratch/site && export PYTHONPATH
 orders=$source/examples/otel/orders.py
 

@@ -3,6 +3,8 @@
 import asyncio
 import contextvars
 import ctypes
+import importlib.util
+import os
 import sys
 import threading
 
@@ -127,6 +129,18 @@ def threads():
         check("this thread has its own", of(b, a))
 
 
+def processes():
+    with tracer.start_as_current_span("a") as a:
+        child = os.fork()
+        if child == 0:
+            check("a forked child has its parent's", of(a))
+            with tracer.start_as_current_span("b") as b:
+                check("and its own", of(b, a))
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        check("the parent's stays", of(a))
+
+
 async def tasks():
     async def work(name):
         check("a task begins with what its creator had", of(outer))
@@ -151,6 +165,31 @@ async def tasks():
     same.run(check, "nothing at the end", NOTHING)
 
 
+async def eager():
+    async def work():
+        with tracer.start_as_current_span("inner") as inner:
+            check("an eager task's first step", of(inner, outer))
+            await asyncio.sleep(0)
+            check("its next", of(inner, outer))
+
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(asyncio.eager_task_factory)
+    with tracer.start_as_current_span("outer") as outer:
+        task = loop.create_task(work())
+        check("its creator", of(outer))
+        await task
+        check("who waited for it", of(outer))
+
+
+async def in_anyio():
+    import anyio.to_thread
+
+    with tracer.start_as_current_span("a") as a:
+        await anyio.to_thread.run_sync(check, "anyio's thread", of(a))
+        await anyio.to_thread.run_sync(len, "another call in it", abandon_on_cancel=True)
+    await anyio.to_thread.run_sync(check, "and without a span", NOTHING)
+
+
 async def failing():
     problems = []
     loop = asyncio.get_running_loop()
@@ -168,9 +207,14 @@ spans()
 labels()
 others()
 threads()
+processes()
 asyncio.run(tasks())
 check("after the loop", NOTHING)
 asyncio.run(failing())
+if hasattr(asyncio, "eager_task_factory") and len(sys.argv) == 2:  # not with each uvloop
+    asyncio.run(eager())
+if importlib.util.find_spec("anyio"):
+    asyncio.run(in_anyio())
 weft_otel.install()
 check("a second install", NOTHING)
 print("all seen")
