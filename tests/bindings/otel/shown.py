@@ -165,6 +165,16 @@ async def tasks():
     same.run(check, "nothing at the end", NOTHING)
 
 
+def around_a_loop():
+    loop = asyncio.new_event_loop()
+    with tracer.start_as_current_span("a") as a:
+        loop.call_soon(check, "a callback", of(a))
+        loop.call_soon(loop.stop, context=contextvars.Context())
+        loop.run_forever()
+        check("around a loop, whose last step was nobody's", of(a))
+    loop.close()
+
+
 async def eager():
     async def work():
         with tracer.start_as_current_span("inner") as inner:
@@ -211,6 +221,8 @@ processes()
 asyncio.run(tasks())
 check("after the loop", NOTHING)
 asyncio.run(failing())
+if len(sys.argv) == 2:  # other loops do not tell what is current around them
+    around_a_loop()
 if hasattr(asyncio, "eager_task_factory") and len(sys.argv) == 2:  # not with each uvloop
     asyncio.run(eager())
 if importlib.util.find_spec("anyio"):
