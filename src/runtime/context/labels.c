@@ -13,6 +13,7 @@
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
+#include "runtime/otel/otel.h"
 
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 
@@ -160,23 +161,29 @@ static inline int differs_in_this_alone(const struct weft_label_store *store, ui
 	return !store->differ_keys && !(store->differ_values & ~bit);
 }
 
-/* For readers outside no more than the flip itself is needed. */
+/* What readers outside are to be shown of a flip. */
+struct quick_show {
+	uint64_t *cell; /* NULL: they read no labels */
+	int has_record; /* OpenTelemetry's, with this .. */
+	struct weft_otel_edit edit;
+};
+
+/* No more than the flip itself is needed, and another value in OpenTelemetry's record. */
 static inline int shows_simply(const struct weft_slot *slot, const struct weft_label_store *store,
-			       uint32_t which, uint64_t shown, uint64_t **cell)
+			       uint32_t which, uint64_t shown, struct quick_show *show)
 {
 	const struct weft_label_owner *own = (const void *)slot->label_state.owner;
 	const struct weft_label_ids *ids = &store->ids[which];
 	uint32_t state = load_relaxed(&weft_publish_state);
 
-	*cell = NULL;
-	if (UNLIKELY(store->ids_unknown | own->shows_otel))
+	show->cell = NULL;
+	show->has_record = (state & WEFT_SHOWS_OTEL) != 0;
+	if (UNLIKELY(store->ids_unknown || own->shows_otel != (uint32_t)show->has_record))
 		return 0;
-	if (LIKELY(!state))
+	if (LIKELY(!(state & WEFT_SHOWS_LABELS)))
 		return !(ids->span_id | ids->root_span_id);
-	if (state & WEFT_SHOWS_OTEL)
-		return 0;
-	*cell = (uint64_t *)(void *)weft_meet_cell(&own->meet);
-	return *cell && **cell == shown && ids->span_id == slot->context.span_id &&
+	show->cell = (uint64_t *)(void *)weft_meet_cell(&own->meet);
+	return show->cell && *show->cell == shown && ids->span_id == slot->context.span_id &&
 	       ids->root_span_id == slot->context.root_span_id;
 }
 
@@ -187,19 +194,23 @@ static inline __attribute__((always_inline)) enum quick
 write_quickly(struct weft_slot *slot, struct weft_label_store *store, struct text key,
 	      struct text value, uint64_t frame)
 {
-	uint64_t shown = load_relaxed(&slot->ext.label_set), *cell;
+	uint64_t shown = load_relaxed(&slot->ext.label_set);
 	uint32_t which = shown == store->sets[0], n = store->last;
+	struct quick_show show;
 	struct weft_custom_labels_set *hidden = weft_store_set(store, (int)which);
 	const struct weft_custom_labels_label *now =
 		weft_store_label((const struct weft_custom_labels_set *)(uintptr_t)shown, n);
 
 	if (now->key.bytes != key.length || !differs_in_this_alone(store, 1u << n) ||
 	    !weft_bytes_equal(now->key.buf, key.bytes, key.length) ||
-	    !shows_simply(slot, store, which, shown, &cell))
+	    !shows_simply(slot, store, which, shown, &show))
 		return QUICK_NOT;
 	if (now->value.bytes == value.length &&
 	    weft_bytes_equal(now->value.buf, value.bytes, value.length))
 		return QUICK_SAME;
+	if (show.has_record && !weft_otel_edit_find(slot, (const void *)(uintptr_t)shown, n,
+						    value.bytes, value.length, &show.edit))
+		return QUICK_NOT;
 	store->differ_values = 1u << n;
 	/* Pairs: as in weft_store_begin_at(). */
 	__atomic_thread_fence(__ATOMIC_RELEASE);
@@ -207,7 +218,10 @@ write_quickly(struct weft_slot *slot, struct weft_label_store *store, struct tex
 	KEEP_ORDER();
 	if (UNLIKELY(weft_label_owner(slot)->busy != frame))
 		return QUICK_NOT;
-	weft_store_flip(slot, store, hidden, cell);
+	weft_store_flip(slot, store, hidden, show.cell);
+	if (show.has_record)
+		weft_otel_edit_write(&show.edit, store->generation);
+	weft_formats_end(slot);
 	return QUICK_DONE;
 }
 

@@ -344,7 +344,8 @@ static inline void weft_formats_end(struct weft_slot *slot)
 	store_release(&slot->ext.seq, (seq | 1) + 1);
 }
 
-/* Shows a set in which only a value has changed; the owner's words need no change. */
+/* Shows a set in which only a value has changed; the owner's words need no change. Ends with
+ * weft_formats_end(), by the caller. */
 static inline __attribute__((always_inline)) void
 weft_store_flip(struct weft_slot *slot, struct weft_label_store *store,
 		struct weft_custom_labels_set *hidden, uint64_t *cell)
@@ -358,7 +359,6 @@ weft_store_flip(struct weft_slot *slot, struct weft_label_store *store,
 	store_release(&slot->ext.label_set, set);
 	if (cell)
 		store_release(cell, set);
-	weft_formats_end(slot);
 }
 
 #endif

@@ -38,6 +38,23 @@ void weft_otel_join(int64_t distance);
 void weft_otel_sync(struct weft_slot *slot, unsigned int changed);
 void weft_otel_withdraw(struct weft_slot *slot);
 
+/*
+ * Another value of label @n, which is the only one that changes, in the thread's own record: first
+ * whether it can be written alone (1), with all else up to date; then the write. `busy` is held.
+ */
+struct weft_custom_labels_set;
+struct weft_otel_record;
+struct weft_otel_edit {
+	struct weft_otel_record *record;
+	struct weft_slot_otel *notes;
+	uint32_t at; /* of the attribute */
+	uint32_t old, bytes;
+	const char *value;
+};
+int weft_otel_edit_find(struct weft_slot *slot, const struct weft_custom_labels_set *shown,
+			uint32_t n, const char *value, uint32_t bytes, struct weft_otel_edit *edit);
+void weft_otel_edit_write(const struct weft_otel_edit *edit, uint64_t generation);
+
 /* The index of a label's key, at a thread's first use of it; -1: none. A key that the process has
  * never used is published, which makes a system call. */
 int weft_otel_key(const char *key, size_t bytes);

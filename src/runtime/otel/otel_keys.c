@@ -181,10 +181,26 @@ static int is_ascii(const uint8_t *s)
 	return !(word & UINT64_C(0x8080808080808080));
 }
 
+/* Of fewer than eight bytes, without a loop over them. */
+static int rest_is_ascii(const uint8_t *s, size_t bytes)
+{
+	uint32_t first, last;
+
+	if (bytes < 4)
+		return !bytes || !((s[0] | s[bytes / 2] | s[bytes - 1]) & 0x80);
+	memcpy(&first, s, 4);
+	memcpy(&last, s + bytes - 4, 4);
+	return !((first | last) & 0x80808080);
+}
+
 int weft_otel_is_utf8(const void *text, size_t bytes)
 {
 	const uint8_t *s = text, *end = s + bytes;
 
+	while (end - s >= 8 && is_ascii(s))
+		s += 8;
+	if (end - s < 8 && rest_is_ascii(s, (size_t)(end - s)))
+		return 1;
 	while (s < end) {
 		const uint8_t *first = s;
 

@@ -316,6 +316,67 @@ static int write_flags(const struct view *v)
 	return 1;
 }
 
+/* ---- one value */
+
+static int record_is_usual(const struct view *v)
+{
+	return weft_otel_thread_publisher() == WEFT_PUBLISHER_WEFT &&
+	       load_relaxed(place_mine()) == v->record && v->record->valid == 1 &&
+	       !v->notes->left_out && v->notes->generation == v->store->generation;
+}
+
+/* Where the attribute of label @n begins, and whether it is that label's. */
+static int find_attribute(const struct view *v, const struct weft_custom_labels_set *set,
+			  uint32_t n, uint32_t *at)
+{
+	const struct weft_otel_record *r = v->record;
+
+	*at = v->notes->root_span_id ? ROOT_BYTES : 0;
+	for (uint32_t i = WEFT_CUSTOM_LABELS_RESERVED; i < n; i++)
+		if (set->storage[i].key.buf)
+			*at += (uint32_t)set->storage[i].value.bytes + 2;
+	return *at + 2 <= r->attributes_bytes &&
+	       r->attributes[*at] + 1 == v->notes->keys[n % LABELS_CACHED] &&
+	       r->attributes[*at + 1] == set->storage[n].value.bytes;
+}
+
+int weft_otel_edit_find(struct weft_slot *slot, const struct weft_custom_labels_set *shown,
+			uint32_t n, const char *value, uint32_t bytes, struct weft_otel_edit *edit)
+{
+	const struct view v = otel_thread_view_of(slot);
+	uint32_t room = WEFT_OTEL_ATTRIBUTES_BYTES - (v.notes->root_span_id ? 0 : ROOT_BYTES);
+
+	if (!record_is_usual(&v) || !find_attribute(&v, shown, n, &edit->at))
+		return 0;
+	edit->record = v.record;
+	edit->notes = v.notes;
+	edit->old = v.record->attributes[edit->at + 1];
+	edit->bytes = bytes;
+	edit->value = value;
+	return bytes <= WEFT_OTEL_ATTRIBUTE_VALUE_BYTES &&
+	       v.record->attributes_bytes - edit->old + bytes <= room &&
+	       weft_otel_is_utf8(value, bytes);
+}
+
+void weft_otel_edit_write(const struct weft_otel_edit *e, uint64_t generation)
+{
+	struct weft_otel_record *r = e->record;
+	uint8_t *to = r->attributes + e->at;
+	uint32_t behind = r->attributes_bytes - e->at - 2 - e->old;
+
+	store_release(&e->record->valid, 0);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	if (e->bytes != e->old) {
+		memmove(to + 2 + e->bytes, to + 2 + e->old, behind);
+		to[1] = (uint8_t)e->bytes;
+		r->attributes_bytes = (uint16_t)(e->at + 2 + e->bytes + behind);
+		e->notes->label_bytes = (uint16_t)(e->notes->label_bytes + e->bytes - e->old);
+	}
+	weft_bytes_copy(to + 2, e->value, e->bytes);
+	e->notes->generation = generation;
+	store_release(&r->valid, 1);
+}
+
 /* ---- the pointer */
 
 /* In this session, or a forked child's slot before it had one; or in a coroutine's block. */

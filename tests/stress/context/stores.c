@@ -30,4 +30,5 @@ void stores_flip(struct weft_slot *slot, struct weft_label_store *store,
 		 struct weft_custom_labels_set *hidden, uint64_t *cell)
 {
 	weft_store_flip(slot, store, hidden, cell);
+	weft_formats_end(slot);
 }
