@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <weft/labels.h>
+#include <weft/prepared.h>
 
 #define NEW_KEYS 60 /* per thread: the process's table of keys has 256 places */
 
@@ -138,6 +139,29 @@ static void use_contexts(unsigned long i, uint32_t tag)
 		weft_context_clear();
 }
 
+static struct weft_prepared *prepared, *other;
+
+static void prepare(void)
+{
+	struct weft_context context = {.span_id = 5, .root_span_id = 1, .trace_id = {2}};
+	struct weft_label labels[] = {{"tenant", 6, "acme", 4, 0}, {"route", 5, "/batch", 6, 0}};
+
+	prepared = weft_context_prepare(&context, labels, 2);
+	other = weft_context_prepare(&context, labels, 1);
+}
+
+static void use_prepared(unsigned long i)
+{
+	struct weft_attached outer, inner;
+
+	weft_context_attach(&outer, prepared);
+	weft_context_attach(&inner, other);
+	if (i % 8 == 0)
+		weft_label_set("depth", "2");
+	weft_context_detach(&inner);
+	weft_context_detach(&outer);
+}
+
 static unsigned long rounds = 20000;
 
 static void *run(void *arg)
@@ -152,6 +176,7 @@ static void *run(void *arg)
 		new_key(thread, i);
 		use_labels(i);
 		use_contexts(i, tag);
+		use_prepared(i);
 	}
 	made = allocations - made;
 	mark();
@@ -169,6 +194,7 @@ int main(int argc, char **argv)
 		rounds = strtoul(argv[1], NULL, 10);
 	free(one);
 	weft_tag_name(0, "kind");
+	prepare();
 	if (pthread_create(&thread, NULL, run, (void *)1))
 		return 1;
 	made = run(NULL);

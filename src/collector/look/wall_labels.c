@@ -8,8 +8,8 @@
  *                   that very slot. The owner changes the set that is not seen, and flips; it
  *                   writes into one that was seen only under another seq. So what was read under
  *                   one seq, also an odd one, is whole.
- *   a coroutine's   while the slot says that one's store is in use: in its block, in the process's
- *                   own memory; the same seq says whether it was whole
+ *   a coroutine's   in its block, in the process's own memory, like a prepared context's
+ *                   (weft/prepared.h); the same seq says whether it was whole
  *   a program's own (libcustomlabels-weft.so) is where the thread's pointer leads, in the
  *                   process's own memory: read twice until equal.
  */
@@ -95,16 +95,20 @@ static int read_set(const struct label_view *view, uint64_t address, uint8_t *to
 	return used;
 }
 
-/* One try: bytes of labels, -1: not read, or not whole. */
-static int read_own(const struct label_view *view, uint8_t *to)
+/* One try: bytes of labels, -1: not read, or not whole. Elsewhere in the session there is none. */
+static int read_own(const struct process *p, const struct label_view *view, uint64_t mapped_at,
+		    uint8_t *to)
 {
 	const struct weft_slot *slot = (const void *)view->slot;
 	uint64_t seq = load_acquire(&slot->ext.seq);
 	uint64_t set = WEFT_LOAD(slot->ext.label_set);
 	struct label_view process = {.tid = view->tid};
-	int is_in_block =
-		WEFT_LOAD(slot->ext.label_store) && set - view->address >= WEFT_SLOT_CONTROL_BYTES;
-	int bytes = set ? read_set(is_in_block ? &process : view, set, to) : 0;
+	int bytes = 0;
+
+	if (set - view->address < WEFT_SLOT_CONTROL_BYTES)
+		bytes = read_set(view, set, to);
+	else if (set)
+		bytes = set - mapped_at < p->layout.total_bytes ? -1 : read_set(&process, set, to);
 
 	WEFT_FENCE_ACQUIRE();
 	return WEFT_LOAD(slot->ext.seq) == seq ? bytes : -1;
@@ -148,7 +152,7 @@ int wall_labels_of_slot(const struct process *p, uint32_t slot, int32_t tid, uin
 
 	for (int i = 0; i < WEFT_SNAPSHOT_TRIES && bytes < 0; i++) {
 		set = own_set_of_program(p, &view, mapped_at);
-		bytes = set ? read_foreign(&view, set, to) : read_own(&view, to);
+		bytes = set ? read_foreign(&view, set, to) : read_own(p, &view, mapped_at, to);
 	}
 	return bytes;
 }

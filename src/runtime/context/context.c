@@ -15,6 +15,7 @@
 #include "base/context_snapshot.h"
 #include "runtime/context/context.h"
 #include "runtime/core/copies.h"
+#include "runtime/core/label_store.h"
 
 #define RECORD_WORDS 8
 #define EXTENSION_WORDS 5 /* seq, v1_checksum, trace id (2), flags + label generation (unused) */
@@ -278,7 +279,7 @@ scope_enter(struct weft_scope *scope, const struct weft_context *context, uint64
 		return;
 	save_words(scope->record, &slot->context, RECORD_WORDS);
 	save_words(scope->extension, &slot->ext, EXTENSION_WORDS);
-	weft_labels_scope_enter(slot, scope, at);
+	weft_scopes_enter(weft_store_now(slot), scope, at);
 	if (context)
 		write_and_publish(slot, context);
 }

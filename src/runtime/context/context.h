@@ -17,6 +17,8 @@
  *   label_bytes.c   labels as records have them
  *   publish.c       one write, all formats
  *   publish_quick.c the usual write, written out
+ *   prepared.c      contexts that are attached by pointer; prepared.h
+ *   prepared_memory.c  where they lie
  *
  * The slot's v1 record with its extension, and its label store (labels.h), are what is true of a
  * thread. The other formats are made from these:
@@ -47,6 +49,12 @@
 #define WEFT_SHOWS_LABELS 1u /* custom_labels_current_set, and so labels 0 and 1 */
 #define WEFT_SHOWS_OTEL 2u
 extern uint32_t weft_publish_state __attribute__((visibility("hidden")));
+
+/* The same for attachments (prepared.c): another one whenever places of pointers may have changed.
+ * Its low half is what a prepared context must be ready for. */
+#define WEFT_ATTACH_NEVER (UINT64_C(1) << 30) /* weft has not begun, or another copy has */
+#define WEFT_ATTACH_LIVES (UINT64_C(1) << 31) /* it is not freed */
+extern uint64_t weft_attach_key __attribute__((visibility("hidden")));
 
 /* If the v1 format is off, ids are kept but not recorded. */
 static inline int weft_publish_shows_v1(void)

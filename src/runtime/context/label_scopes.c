@@ -207,36 +207,78 @@ static int is_time_to_look(const struct weft_label_scopes *own)
 	return own->closing || own->number - own->looked >= LOOK_AFTER;
 }
 
-/* Saves the label from the hidden set, which is up to date: its state before this change. */
-int weft_store_save(struct weft_label_change *c, uint32_t n)
+/* Of a label of the hidden set, which is up to date: its state before this change. */
+static void label_scopes_head(const struct weft_label_change *c, uint32_t n, uint64_t number,
+			      struct saved_label *head)
 {
 	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, n);
-	uint32_t key_bytes = label->key.buf ? (uint32_t)label->key.bytes : 0;
-	uint32_t value_bytes = key_bytes ? (uint32_t)label->value.bytes : 0;
-	uint32_t bytes = entry_bytes(key_bytes, value_bytes);
+
+	head->scope = (uint32_t)number;
+	head->number = (uint8_t)n;
+	head->key_bytes = label->key.buf ? (uint8_t)label->key.bytes : 0;
+	head->value_bytes = head->key_bytes ? (uint16_t)label->value.bytes : 0;
+}
+
+static int label_scopes_has_room(const struct weft_label_store *store,
+				 const struct saved_label *head)
+{
+	return store->scopes.bytes + label_scopes_bytes_of(head) <= store->saved_room;
+}
+
+static void label_scopes_append(struct weft_label_change *c, const struct saved_label *head,
+				uint64_t number)
+{
+	const struct weft_custom_labels_label *label = weft_store_label(c->hidden, head->number);
 	struct weft_label_scopes *own = &c->store->scopes;
-	struct saved_label *entry;
+	struct saved_label *entry = saved_at(c->store, own->bytes);
+
+	*entry = *head;
+	weft_bytes_copy(entry->text, label->key.buf, head->key_bytes);
+	weft_bytes_copy(entry->text + head->key_bytes, label->value.buf, head->value_bytes);
+	own->newest = number;
+	KEEP_ORDER();
+	own->bytes += label_scopes_bytes_of(head);
+	KEEP_ORDER();
+}
+
+int weft_store_save(struct weft_label_change *c, uint32_t n)
+{
+	struct weft_label_scopes *own = &c->store->scopes;
+	struct saved_label head;
 
 	if (!is_to_be_saved(c->store, n))
 		return 0;
-	if (UNLIKELY(own->bytes + bytes > c->store->saved_room || is_time_to_look(own))) {
+	label_scopes_head(c, n, own->number, &head);
+	if (UNLIKELY(!label_scopes_has_room(c->store, &head) || is_time_to_look(own))) {
 		find_left_scopes(c);
 		if (!is_to_be_saved(c->store, n))
 			return 0;
-		if (own->bytes + bytes > c->store->saved_room)
+		head.scope = (uint32_t)own->number;
+		if (!label_scopes_has_room(c->store, &head))
 			return -1;
 	}
-	entry = saved_at(c->store, own->bytes);
-	*entry = (struct saved_label){(uint32_t)own->number, (uint8_t)n, (uint8_t)key_bytes,
-				      (uint16_t)value_bytes};
-	weft_bytes_copy(entry->text, label->key.buf, key_bytes);
-	weft_bytes_copy(entry->text + key_bytes, label->value.buf, value_bytes);
-	own->newest = own->number;
-	KEEP_ORDER();
-	own->bytes += bytes;
-	KEEP_ORDER();
+	label_scopes_append(c, &head, own->number);
 	own->saved |= 1u << n;
 	return 0;
+}
+
+int weft_store_save_for(struct weft_label_change *c, uint32_t n, uint64_t number)
+{
+	struct saved_label head;
+	int is_lost;
+
+	label_scopes_head(c, n, number, &head);
+	if (UNLIKELY(c->store->scopes.closing))
+		close_gaps(c->store);
+	is_lost = !label_scopes_has_room(c->store, &head);
+	if (UNLIKELY(is_lost)) {
+		head.key_bytes = 0;
+		head.value_bytes = 0;
+		if (!label_scopes_has_room(c->store, &head))
+			return -1;
+	}
+	label_scopes_append(c, &head, number);
+	return is_lost;
 }
 
 static void put_saved(struct weft_label_change *c, const struct saved_label *entry)

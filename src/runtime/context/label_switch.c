@@ -9,6 +9,7 @@
  * seq is odd, v1 and the pointers are written. Usually only pointers are.
  */
 #include "runtime/context/context.h"
+#include "runtime/context/prepared.h"
 #include "runtime/core/label_store.h"
 
 #include "runtime/otel/otel_private.h"
@@ -77,6 +78,8 @@ __attribute__((noinline)) void weft_store_switch(struct weft_slot *slot,
 	uint32_t state = load_relaxed(&weft_publish_state);
 	uint64_t set;
 
+	if (UNLIKELY(weft_attachments(slot)->depth != 0))
+		weft_attachments_adopt(slot, 1);
 	weft_write_enter(slot, FRAME, 1);
 	from->shown = load_relaxed(&slot->ext.label_set);
 	set = to->shown;

@@ -10,33 +10,13 @@
 #include <string.h>
 
 #include "runtime/context/context.h"
+#include "runtime/context/prepared.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
 #include "runtime/otel/otel.h"
 
 #define FRAME ((uint64_t)(uintptr_t)__builtin_frame_address(0))
-
-struct text {
-	const char *bytes;
-	uint32_t length;
-	int is_cut;
-};
-
-/* Cuts between characters; text that is not UTF-8 is cut where the room ends. */
-static struct text labels_cut(const char *bytes, size_t length, uint32_t room)
-{
-	struct text t = {bytes, (uint32_t)length, 0};
-	uint32_t at = room;
-
-	if (LIKELY(length <= room))
-		return t;
-	while (at > 0 && at + 3 > room && ((unsigned char)bytes[at] & 0xC0) == 0x80)
-		at--;
-	t.length = (unsigned char)bytes[at] >= 0xC0 ? at : room;
-	t.is_cut = 1;
-	return t;
-}
 
 static void labels_count_one(struct weft_slot *slot, enum weft_label_result result)
 {
@@ -112,6 +92,8 @@ static int finish_write(struct weft_label_change *c, const struct weft_context *
 
 static void labels_begin(struct weft_label_change *c, struct weft_slot *slot, uint64_t frame)
 {
+	if (UNLIKELY(weft_attachments(slot)->depth != 0))
+		weft_attachments_adopt(slot, 1);
 	weft_write_enter(slot, frame, 1);
 	c->frame = frame;
 	weft_publish_keep(slot);
@@ -522,28 +504,12 @@ WEFT_API int weft_labels_each(int (*f)(void *arg, const char *key, size_t key_by
 
 /* ---- scopes, children */
 
-void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at)
+/* Below an attached context labels of the thread's own come back, though nothing has saved them. */
+static inline int attached_in(const struct weft_slot *slot, const struct weft_scope *scope)
 {
-	struct weft_label_store *store = weft_store_now(slot);
-	struct weft_label_scopes *own = &store->scopes;
-	uint64_t number = own->number + 1;
+	const struct weft_attachments *now = weft_attachments(slot);
 
-	own->number = number;
-	KEEP_ORDER();
-	scope->labels_number = number;
-	scope->labels_saved = own->saved;
-	own->saved = 0;
-	if (LIKELY(store->places))
-		*weft_scope_place(store, number) = weft_scope_place_word(number, at);
-	if (UNLIKELY(number - own->looked >= WEFT_SCOPES_NEWEST))
-		weft_scopes_compact(store);
-}
-
-static inline void leave_scope(struct weft_label_scopes *own, const struct weft_scope *scope)
-{
-	weft_scopes_go_back(own, scope->labels_number - 1);
-	KEEP_ORDER();
-	own->saved = scope->labels_saved;
+	return now->depth && now->at[now->depth - 1].number >= scope->labels_number;
 }
 
 /*
@@ -555,9 +521,9 @@ int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *sco
 	struct weft_label_scopes *own = &weft_store_now(slot)->scopes;
 
 	if (LIKELY(own->number >= scope->labels_number)) {
-		if (UNLIKELY(own->newest >= scope->labels_number))
+		if (UNLIKELY(own->newest >= scope->labels_number || attached_in(slot, scope)))
 			return 1;
-		leave_scope(own, scope);
+		weft_scopes_leave(own, scope);
 	}
 	return 0;
 }
@@ -581,7 +547,7 @@ __attribute__((noinline)) void weft_labels_scope_restore(struct weft_slot *slot,
 	c.store->scopes.bytes = end.bytes;
 	c.store->scopes.newest = end.newest;
 	KEEP_ORDER();
-	leave_scope(&c.store->scopes, scope);
+	weft_scopes_leave(&c.store->scopes, scope);
 }
 
 /* The visible set of the thread's own store, now or when a coroutine's store replaced it. */
@@ -630,7 +596,7 @@ static void copy_store(struct weft_slot *to, const struct weft_slot *from)
 
 void weft_labels_forget(struct weft_slot *slot)
 {
-	memset(&slot->label_state, 0, sizeof(slot->label_state));
+	weft_label_state_clear(slot);
 	memset(slot->coro_labels, 0, sizeof(slot->coro_labels));
 	slot->ext.label_set = slot->ext.label_store = 0;
 }
@@ -639,6 +605,8 @@ void weft_labels_copy(struct weft_slot *to, const struct weft_slot *from)
 {
 	uint64_t current_at = to->label_state.current_at;
 
+	if (weft_attachments(from)->depth) /* (the calling thread's own slot) */
+		weft_attachments_adopt((struct weft_slot *)(uintptr_t)from, 1);
 	weft_labels_forget(to);
 	to->label_state.current_at = current_at;
 	copy_own(to, from);

@@ -46,9 +46,29 @@ static inline uint64_t weft_labels_place(const struct weft_slot *slot,
 	return block ? block : at;
 }
 
+/* A label's key or value, as a caller passes it. */
+struct text {
+	const char *bytes;
+	uint32_t length;
+	int is_cut;
+};
+
+/* Cuts between characters; text that is not UTF-8 is cut where the room ends. */
+static inline struct text labels_cut(const char *bytes, size_t length, uint32_t room)
+{
+	struct text t = {bytes, (uint32_t)length, 0};
+	uint32_t at = room;
+
+	if (LIKELY(length <= room))
+		return t;
+	while (at > 0 && at + 3 > room && ((unsigned char)bytes[at] & 0xC0) == 0x80)
+		at--;
+	t.length = (unsigned char)bytes[at] >= 0xC0 ? at : room;
+	t.is_cut = 1;
+	return t;
+}
+
 /* For scopes (context.c). In handlers, too, which change no labels. */
-/* @at: address of the scope; 0 = it may move. */
-void weft_labels_scope_enter(struct weft_slot *slot, struct weft_scope *scope, uint64_t at);
 /* 1: labels are to be restored: weft_labels_scope_restore() does that and the ids, in one write. */
 int weft_labels_scope_leave(struct weft_slot *slot, const struct weft_scope *scope);
 void weft_labels_scope_restore(struct weft_slot *slot, const struct weft_scope *scope);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/context/labels.h"
+#include "runtime/context/prepared.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/label_store.h"
 #include "runtime/core/sys.h"
@@ -26,6 +27,7 @@
 
 static uint32_t formats = WEFT_FORMAT_V1 | WEFT_FORMAT_LABELS;
 uint32_t weft_publish_state;
+uint64_t weft_attach_key = WEFT_ATTACH_NEVER;
 static uint32_t select_lock;
 
 static int publish_is_on(enum weft_format format)
@@ -225,6 +227,27 @@ int weft_write_finish(struct weft_label_change *c, const struct weft_context *co
 	return 0;
 }
 
+static void show_formats(struct weft_slot *slot, unsigned int changed)
+{
+	weft_publish_show(slot);
+	weft_write_otel(slot, changed);
+	weft_formats_end(slot);
+	store_release(&weft_attachments(slot)->depth, 0); /* model: UNNAME */
+	weft_write_leave(slot);
+}
+
+int weft_write_show(struct weft_label_change *c, unsigned int changed)
+{
+	ids_into_set(c, NULL, NULL);
+	KEEP_ORDER();
+	if (UNLIKELY(load_relaxed(&c->own->busy) != c->frame))
+		return -1;
+	weft_formats_begin(c->slot);
+	weft_store_commit(c);
+	show_formats(c->slot, changed);
+	return 0;
+}
+
 /* The labels are unchanged: only what depends on the ids. */
 static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int changed)
 {
@@ -235,21 +258,13 @@ static void publish_ids(struct weft_slot *slot, uint64_t frame, unsigned int cha
 		weft_store_begin(&c, slot);
 		c.frame = frame;
 		weft_store_sync(&c, 0);
-		ids_into_set(&c, NULL, NULL);
-		KEEP_ORDER();
-		if (UNLIKELY(load_relaxed(&c.own->busy) != frame))
-			return; /* whoever took over has published since */
-		weft_formats_begin(slot);
-		weft_store_commit(&c);
-	} else {
-		store_release(&weft_label_owner(slot)->deferred, 0);
-		KEEP_ORDER();
-		weft_formats_begin(slot);
+		(void)weft_write_show(&c, changed); /* whoever takes over publishes */
+		return;
 	}
-	weft_publish_show(slot);
-	weft_write_otel(slot, changed);
-	weft_formats_end(slot);
-	weft_write_leave(slot);
+	store_release(&weft_label_owner(slot)->deferred, 0);
+	KEEP_ORDER();
+	weft_formats_begin(slot);
+	show_formats(slot, changed);
 }
 
 __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int changed)
@@ -262,6 +277,11 @@ __attribute__((noinline)) void weft_publish(struct weft_slot *slot, unsigned int
 	}
 	if (LIKELY(changed == WEFT_CHANGED_IDS) && LIKELY(weft_publish_quickly(slot, FRAME)))
 		return;
+	if (UNLIKELY(weft_attachments(slot)->depth != 0)) {
+		if (!v1_is_whole(slot) && !weft_write_is_open(slot))
+			return; /* the write that this handler interrupted publishes afterwards */
+		weft_attachments_adopt(slot, 0);
+	}
 	if (!weft_write_enter(slot, FRAME, 0)) {
 		struct weft_label_owner *own = weft_label_owner(slot);
 
@@ -279,8 +299,10 @@ void weft_publish_withdraw(struct weft_slot *slot)
 	if (weft_label_owner(slot)->shows_otel)
 		weft_otel_withdraw(slot);
 	weft_label_owner(slot)->shows_otel = 0;
-	weft_store_now(slot)->shown =
-		load_relaxed(&slot->ext.label_set); /* (a coroutine's store lives on) */
+	/* (a coroutine's store lives on) */
+	weft_store_now(slot)->shown = weft_attachments(slot)->depth
+					      ? weft_attachments(slot)->shown
+					      : load_relaxed(&slot->ext.label_set);
 }
 
 void weft_publish_deferred(void)
@@ -311,6 +333,9 @@ static void update_state(void)
 	store_release(&weft_publish_state,
 		      (reads ? WEFT_SHOWS_LABELS : 0u) |
 			      (publish_is_on(WEFT_FORMAT_OTEL) ? WEFT_SHOWS_OTEL : 0u));
+	store_release(&weft_attach_key, ((load_relaxed(&weft_attach_key) >> 32) + 1) << 32 |
+						WEFT_ATTACH_LIVES |
+						load_relaxed(&weft_publish_state));
 	if (load_relaxed(&weft_publish_state))
 		weft_guard_publishes(1);
 }

@@ -18,6 +18,7 @@ struct weft_custom_labels_set;
 struct weft_custom_labels_v1;
 struct weft_coro_carry_v1;
 struct weft_event_v1;
+struct weft_prepared_v1;
 
 struct weft_runtime_v1 {
 	uint32_t size;
@@ -59,10 +60,30 @@ struct weft_runtime_v1 {
 	const struct weft_event_v1 *event; /* event.h */
 	/* In a guest: its master, for a third copy whose lookup finds only the guest; else NULL. */
 	const struct weft_runtime_v1 *(*master)(void);
+	const struct weft_prepared_v1 *prepared; /* below; weft/prepared.h */
+};
+
+struct weft_prepared;
+struct weft_attached;
+
+struct weft_prepared_v1 {
+	struct weft_prepared *(*prepare)(const struct weft_context *context,
+					 struct weft_label *labels, size_t count);
+	void (*free)(struct weft_prepared *prepared);
+	void (*attach)(struct weft_attached *before, const struct weft_prepared *prepared);
+	void (*detach)(struct weft_attached *before);
 };
 
 /* In a guest its master, which does what the guest is called for; else NULL. */
 const struct weft_runtime_v1 *weft_copies_master(void);
+
+/* Its functions for prepared contexts. (A master's table is never smaller than a guest's.) */
+static inline const struct weft_prepared_v1 *weft_prepared_master(void)
+{
+	const struct weft_runtime_v1 *master = weft_copies_master();
+
+	return master ? master->prepared : NULL;
+}
 
 /* For the table (start/copies_table.c). */
 int weft_copies_is_ready(void);

@@ -178,6 +178,14 @@ struct weft_label_store *weft_block_alloc(void)
 	return &b->store;
 }
 
+uint8_t *weft_block_take(uint64_t *bytes)
+{
+	struct block *b = free_blocks_pop();
+
+	*bytes = size_of_block();
+	return (uint8_t *)b;
+}
+
 void weft_block_free(struct weft_label_store *store)
 {
 	uint64_t word = load_relaxed(&free_blocks);

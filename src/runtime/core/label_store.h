@@ -86,6 +86,52 @@ _Static_assert(sizeof(struct weft_label_owner) <= sizeof(((struct weft_slot_labe
 _Static_assert(sizeof(struct weft_label_store) <= sizeof(((struct weft_slot_labels *)0)->store),
 	       "and so have those of its store");
 
+struct weft_prepared;
+
+/*
+ * Prepared contexts that the thread has attached, outermost first (context/prepared.h). While there
+ * is one, ext.label_set leads to its set; the store in use stays as it was, and is written only
+ * after weft_attachments_adopt(). Behind the words of the slot's own store; zeros: none.
+ */
+#define WEFT_ATTACHED_MOST 8u
+struct weft_attachment {
+	uint64_t prepared, number; /* its address, the number of its scope */
+};
+struct weft_attachments {
+	uint32_t depth; /* how many; readers on other threads: prepared_memory.c */
+	uint32_t rsv;
+	uint64_t key;             /* weft_attach_key when what follows was found */
+	uint64_t shown;           /* the set that is visible without any, .. */
+	uint64_t record;          /* .. and OpenTelemetry's record */
+	uint64_t cell, place;     /* where readers find the two: words of the thread's, or .. */
+	uint64_t read_by_none[2]; /* .. these, for a format that is off */
+	struct weft_attachment at[WEFT_ATTACHED_MOST];
+};
+
+_Static_assert(sizeof(struct weft_label_store) + sizeof(struct weft_attachments) <=
+		       sizeof(((struct weft_slot_labels *)0)->store),
+	       "attachments have their place in the slot");
+
+static inline struct weft_attachments *weft_attachments(const struct weft_slot *slot)
+{
+	return (struct weft_attachments *)((uintptr_t)slot->label_state.store +
+					   sizeof(struct weft_label_store));
+}
+
+/*
+ * Clears label_state. Of attachments word by word, because other threads may be looking at what the
+ * slot's last owner had attached.
+ */
+static inline void weft_label_state_clear(struct weft_slot *slot)
+{
+	uint64_t *word = (uint64_t *)(void *)weft_attachments(slot);
+	uint64_t *end = word + sizeof(struct weft_attachments) / sizeof(*word);
+
+	__builtin_memset(&slot->label_state, 0, (uintptr_t)word - (uintptr_t)&slot->label_state);
+	while (word < end)
+		store_relaxed(word++, 0);
+}
+
 static inline struct weft_label_owner *weft_label_owner(struct weft_slot *slot)
 {
 	return (struct weft_label_owner *)(void *)slot->label_state.owner;
@@ -217,8 +263,37 @@ static inline void weft_scopes_go_back(struct weft_label_scopes *own, uint64_t n
 	own->number = number;
 }
 
+/* A scope begins. In handlers, too. @at: its address; 0 = it may move. */
+static inline void weft_scopes_enter(struct weft_label_store *store, struct weft_scope *scope,
+				     uint64_t at)
+{
+	struct weft_label_scopes *own = &store->scopes;
+	uint64_t number = own->number + 1;
+
+	own->number = number;
+	KEEP_ORDER();
+	scope->labels_number = number;
+	scope->labels_saved = own->saved;
+	own->saved = 0;
+	if (LIKELY(store->places))
+		*weft_scope_place(store, number) = weft_scope_place_word(number, at);
+	if (UNLIKELY(number - own->looked >= WEFT_SCOPES_NEWEST))
+		weft_scopes_compact(store);
+}
+
+/* It ends, and has saved no label. */
+static inline void weft_scopes_leave(struct weft_label_scopes *own, const struct weft_scope *scope)
+{
+	weft_scopes_go_back(own, scope->labels_number - 1);
+	KEEP_ORDER();
+	own->saved = scope->labels_saved;
+}
+
 /* label_scopes.c */
 int weft_store_save(struct weft_label_change *c, uint32_t n); /* for the scope; 0 or -1 */
+/* For scope @number, which has saved nothing yet, nor have those inside it. In handlers, too.
+ * 1: there is room for no more than that the label did not exist. */
+int weft_store_save_for(struct weft_label_change *c, uint32_t n, uint64_t number);
 /* Puts back what the scopes from @number on have saved; returns what is left, of outer ones. */
 struct weft_saved_end {
 	uint32_t bytes;
@@ -236,6 +311,8 @@ int weft_write_enter(struct weft_slot *slot, uint64_t frame, int is_label);
 int weft_write_finish(struct weft_label_change *c, const struct weft_context *context,
 		      const struct weft_scope *scope);
 void weft_write_leave(struct weft_slot *slot);
+/* Publishes the change beside the ids as they are. In handlers, too. 0; -1: as above. */
+int weft_write_show(struct weft_label_change *c, unsigned int changed);
 /* @changed: enum weft_changed; within a write. */
 void weft_write_otel(struct weft_slot *slot, unsigned int changed);
 

@@ -304,6 +304,8 @@ struct weft_label_store;
 /* A store without labels; NULL: no memory. Not in handlers: it may make a system call. */
 struct weft_label_store *weft_block_alloc(void);
 void weft_block_free(struct weft_label_store *store);
+/* The memory of one, which is never given back; NULL: none. Not in handlers, likewise. */
+uint8_t *weft_block_take(uint64_t *bytes);
 /* The block that @address lies in; 0: none. In handlers, too. */
 uint64_t weft_block_of(uint64_t address);
 #pragma GCC visibility pop

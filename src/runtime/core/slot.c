@@ -12,6 +12,7 @@
  * behind "model:".
  */
 #include "runtime/core/customlabels_meet.h"
+#include "runtime/core/label_store.h"
 #include "runtime/core/runtime.h"
 
 #include <pthread.h>
@@ -195,12 +196,12 @@ static void make_new(struct weft_slot *slot, const struct opening *o)
 		memset(slot->name, 0,
 		       offsetof(struct weft_slot, counters) - offsetof(struct weft_slot, name));
 		memset(slot->otel_record, 0, sizeof(slot->otel_record));
-		memset(&slot->label_state, 0, sizeof(slot->label_state));
-		memset(&slot->otel, 0, sizeof(slot->otel));
-		memset(slot->coro_labels, 0, sizeof(slot->coro_labels));
 	} else {
-		memset(slot, 0, offsetof(struct weft_slot, labels_generation));
+		memset(slot, 0, offsetof(struct weft_slot, label_state));
 	}
+	weft_label_state_clear(slot);
+	memset(&slot->otel, 0, sizeof(slot->otel));
+	memset(slot->coro_labels, 0, sizeof(slot->coro_labels));
 	slot->thread.generation = o->generation;
 	slot->thread.timer_id = -1;
 	slot->label_state.current_at = (uint64_t)(uintptr_t)weft_meet_cell(&not_noted);

@@ -55,7 +55,8 @@ static struct coro_told told_of_context(const struct weft_context_snapshot *now,
 				 0};
 
 	if (labels)
-		told.labels = weft_labels_place(slot, labels) + weft_labels_generation(labels);
+		told.labels = weft_labels_place(slot, labels) ^
+			      weft_labels_generation(labels) * UINT64_C(0x9E3779B97F4A7C15);
 	return told;
 }
 

@@ -55,6 +55,13 @@ int weft_otel_edit_find(struct weft_slot *slot, const struct weft_custom_labels_
 			uint32_t n, const char *value, uint32_t bytes, struct weft_otel_edit *edit);
 void weft_otel_edit_write(const struct weft_otel_edit *edit, uint64_t generation);
 
+/* Fills a record that is never changed; returns its size, 0: the format is not on, or another
+ * library has it. Not in handlers: a new key is published. */
+uint32_t weft_otel_prepare(struct weft_otel_record *record, const struct weft_context *context,
+			   const struct weft_custom_labels_set *set);
+/* Of the thread's pointer to its record from the thread pointer; 0: it differs. */
+extern int64_t weft_otel_distance __attribute__((visibility("hidden")));
+
 /* The index of a label's key, at a thread's first use of it; -1: none. A key that the process has
  * never used is published, which makes a system call. */
 int weft_otel_key(const char *key, size_t bytes);

@@ -26,7 +26,7 @@
 #define LABELS_CACHED (sizeof(((struct weft_slot_otel *)0)->keys) / sizeof(uint16_t))
 
 static const struct weft_otel_variable_v1 *variable; /* NULL: not there yet */
-static int64_t distance;       /* of the pointer from the thread pointer; 0: it differs */
+int64_t weft_otel_distance;    /* of the pointer from the thread pointer; 0: it differs */
 static int64_t guest_distance; /* of a guest's variable; 0 = none */
 static int32_t root = -1;      /* index of its key; -1: the root span is not published */
 static uint32_t publisher;     /* enum weft_publisher */
@@ -65,8 +65,8 @@ static enum weft_publisher find_own_variable(void)
 	variable = weft_otel_variable_open();
 	if (!variable)
 		return WEFT_PUBLISHER_FAILED;
-	distance = weft_tlsdesc_distance(variable->place(), variable->descriptor(),
-					 weft_thread_pointer());
+	weft_otel_distance = weft_tlsdesc_distance(variable->place(), variable->descriptor(),
+						   weft_thread_pointer());
 	return weft_otel_thread_is_ours(variable->place()) ? WEFT_PUBLISHER_WEFT
 							   : WEFT_PUBLISHER_ANOTHER;
 }
@@ -95,8 +95,8 @@ void weft_otel_thread_join(int64_t its_distance)
 /* Once there is a variable. */
 static struct weft_otel_record **place_mine(void)
 {
-	if (LIKELY(distance != 0))
-		return (void *)(weft_thread_pointer() + distance);
+	if (LIKELY(weft_otel_distance != 0))
+		return (void *)(weft_thread_pointer() + weft_otel_distance);
 	return variable->place();
 }
 
@@ -375,6 +375,67 @@ void weft_otel_edit_write(const struct weft_otel_edit *e, uint64_t generation)
 	weft_bytes_copy(to + 2, e->value, e->bytes);
 	e->notes->generation = generation;
 	store_release(&r->valid, 1);
+}
+
+/* ---- a record that does not change (context/prepared.h) */
+
+static uint32_t prepare_label(const struct weft_custom_labels_label *l, uint8_t *to, uint32_t room)
+{
+	int index;
+
+	if (l->value.bytes > WEFT_OTEL_ATTRIBUTE_VALUE_BYTES || l->value.bytes + 2 > room ||
+	    !weft_otel_is_utf8(l->value.buf, l->value.bytes))
+		return 0;
+	index = weft_otel_key((const char *)l->key.buf, l->key.bytes);
+	if (index < 0 || !weft_otel_key_is_usable((uint32_t)index))
+		return 0;
+	to[0] = (uint8_t)index;
+	to[1] = (uint8_t)l->value.bytes;
+	memcpy(to + 2, l->value.buf, l->value.bytes);
+	return (uint32_t)l->value.bytes + 2;
+}
+
+/* Both ids, or none; the local root span before the labels, as in a thread's own record. */
+static uint32_t prepare_ids(struct weft_otel_record *r, const struct weft_context *c)
+{
+	uint64_t words[3], digits[2];
+
+	memcpy(words, c->trace_id, sizeof(c->trace_id));
+	words[2] = __builtin_bswap64(c->span_id);
+	memset(r, 0, WEFT_OTEL_ATTRIBUTES_AT);
+	if (c->span_id && words[0] | words[1]) {
+		memcpy(r, words, sizeof(words));
+		r->trace_flags = (uint8_t)c->trace_flags;
+	}
+	if (!c->root_span_id || load_relaxed(&root) < 0)
+		return 0;
+	digits[0] = hex_of((uint32_t)(c->root_span_id >> 32));
+	digits[1] = hex_of((uint32_t)c->root_span_id);
+	r->attributes[0] = (uint8_t)load_relaxed(&root);
+	r->attributes[1] = sizeof(digits);
+	memcpy(r->attributes + 2, digits, sizeof(digits));
+	return ROOT_BYTES;
+}
+
+uint32_t weft_otel_prepare(struct weft_otel_record *r, const struct weft_context *context,
+			   const struct weft_custom_labels_set *set)
+{
+	uint32_t at;
+
+	if (weft_otel_thread_publisher() != WEFT_PUBLISHER_WEFT)
+		return 0;
+	at = prepare_ids(r, context);
+	for (uint64_t n = WEFT_CUSTOM_LABELS_RESERVED; n < set->count; n++) {
+		uint32_t bytes = prepare_label(&set->storage[n], r->attributes + at,
+					       WEFT_OTEL_ATTRIBUTES_BYTES - at);
+
+		if (!bytes && weft_rt_is_ready())
+			weft_rt_count(WEFT_COUNTER_OTEL_LEFT_OUT, 1);
+		at += bytes;
+	}
+	r->attributes_bytes = (uint16_t)at;
+	r->valid = 1;
+	return WEFT_OTEL_ATTRIBUTES_AT + at;
 }
 
 /* ---- the pointer */

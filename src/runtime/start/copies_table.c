@@ -7,6 +7,7 @@
 
 #include "runtime/context/context.h"
 #include "runtime/context/labels.h"
+#include "runtime/context/prepared.h"
 #include "runtime/core/copies.h"
 #include "runtime/core/customlabels_meet.h"
 #include "runtime/coro/coro.h"
@@ -56,6 +57,7 @@ static const struct weft_runtime_v1 own = {
 	.coro = &weft_coro_carry_own,
 	.event = &weft_event_own,
 	.master = weft_copies_master,
+	.prepared = &weft_prepared_own,
 };
 
 extern const struct weft_runtime_v1 weft_runtime_v1

@@ -90,6 +90,8 @@ static int is_of_labels(enum op op)
 {
 	if (op >= THREADS_OWN)
 		return op == CORO_LABEL || op == CORO_UPDATE;
+	if (op >= ATTACH && op <= DETACH)
+		return op == ATTACHED_LABEL;
 	return op != IDS && op != SPAN_ALONE && op != TRACE && op != SCOPE_ENTER &&
 	       op != SCOPE_LEAVE && op != BATCH && op != WRITE && op != CLEAR_CONTEXT;
 }
@@ -99,6 +101,8 @@ static void lead_up_to(enum op op)
 {
 	CARRY->destroy(&other, 1);
 	CARRY->destroy(&coro, 1);
+	weft_context_detach(&other_attached);
+	weft_context_detach(&attached);
 	weft_labels_clear();
 	weft_context_clear();
 	for (unsigned int before = 0; before < op; before++) {
@@ -115,12 +119,14 @@ static int is_in_coroutine(enum op op)
 
 static int is_left_by_jumps(enum op op)
 {
-	return (op < SCOPE_ENTER || op > SCOPE_LEAVE) && (op < THREADS_OWN || is_in_coroutine(op));
+	return (op < SCOPE_ENTER || op > SCOPE_LEAVE) && (op < ATTACH || op > DETACH) &&
+	       (op < THREADS_OWN || is_in_coroutine(op));
 }
 
 /*
  * Up to the int3 behind an update that nothing interrupted. A jump out of a scope's update
- * leaves the scope entered, as it would for any program: left out. So does a switch.
+ * leaves the scope entered, as it would for any program: left out. So do a switch, and a prepared
+ * context that is attached.
  */
 static void jump_out_of(enum op op)
 {

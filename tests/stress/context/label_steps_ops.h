@@ -11,6 +11,7 @@
 
 #include <weft/coro_carry.h>
 #include <weft/labels.h>
+#include <weft/prepared.h>
 
 enum op {
 	SET_NEW,
@@ -33,6 +34,13 @@ enum op {
 	BATCH,
 	REPLACE,
 	WRITE,
+	ATTACH,
+	ATTACH_OTHER,
+	DETACH_OTHER,
+	ATTACHED_LABEL,
+	DETACH_SLOWLY,
+	ATTACH_AGAIN,
+	DETACH,
 	CLEAR_LABELS,
 	CLEAR_CONTEXT,
 	THREADS_OWN,
@@ -80,6 +88,15 @@ static const struct {
 	[BATCH] = {"ids and labels", "span-id=5;root-span-id=6;", "route=/y;tenant=t;"},
 	[REPLACE] = {"all labels replaced", "span-id=5;root-span-id=6;", "only=this;"},
 	[WRITE] = {"whole context", "span-id=8;root-span-id=9;", "only=this;"},
+	[ATTACH] = {"a prepared context", "span-id=31;root-span-id=32;", "tenant=p;route=/p;"},
+	[ATTACH_OTHER] = {"another one in it", "span-id=33;root-span-id=32;", "deep=q;"},
+	[DETACH_OTHER] = {"which ends", "span-id=31;root-span-id=32;", "tenant=p;route=/p;"},
+	[ATTACHED_LABEL] = {"a label beside it", "span-id=31;root-span-id=32;",
+			    "tenant=p;route=/p;user=u9;"},
+	[DETACH_SLOWLY] = {"it ends", "span-id=8;root-span-id=9;", "only=this;"},
+	[ATTACH_AGAIN] = {"a prepared context again", "span-id=31;root-span-id=32;",
+			  "tenant=p;route=/p;"},
+	[DETACH] = {"which ends", "span-id=8;root-span-id=9;", "only=this;"},
 	[CLEAR_LABELS] = {"labels cleared", "span-id=8;root-span-id=9;", ""},
 	[CLEAR_CONTEXT] = {"context cleared", "", ""},
 	[THREADS_OWN] = {"a thread's context", "span-id=2;root-span-id=3;", "worker=w;"},
@@ -114,6 +131,8 @@ static struct weft_scope scope;
 static struct weft_coro coro, other;
 static struct weft_context context;
 static struct weft_label batch[3];
+static struct weft_prepared *prepared, *other_prepared;
+static struct weft_attached attached, other_attached;
 
 #define CARRY (&weft_coro_carry_v1)
 
@@ -134,6 +153,19 @@ static void make_coroutines(void)
 	CARRY->suspend(&other, 1);
 }
 
+/* Once, when all formats are on. */
+static void prepare(void)
+{
+	struct weft_context of[] = {context_of(31, 32), context_of(33, 32)};
+	struct weft_label labels[] = {LABEL("tenant", "p"), LABEL("route", "/p")};
+	struct weft_label deep = LABEL("deep", "q");
+
+	if (prepared)
+		return;
+	prepared = weft_context_prepare(&of[0], labels, 2);
+	other_prepared = weft_context_prepare(&of[1], &deep, 1);
+}
+
 static void arguments_of(enum op op)
 {
 	static const struct weft_label many[3] = {
@@ -145,6 +177,8 @@ static void arguments_of(enum op op)
 				    : context_of(8, 9);
 	if (op == TRACE)
 		context = context_of(1, 2);
+	if (op == ATTACH)
+		prepare();
 	memcpy(batch, many, sizeof(batch));
 	if (op == REPLACE)
 		batch[0] = one;
@@ -173,6 +207,7 @@ static const struct {
 	[SET_IN_HOLE] = {"user", "u1"},
 	[SCOPE_UPDATE] = {"user", "u2"},
 	[SCOPE_SET] = {"deep", "x"},
+	[ATTACHED_LABEL] = {"user", "u9"},
 	[CORO_LABEL] = {"tenant", "c"},
 	[CORO_UPDATE] = {"tenant", "d"},
 };
@@ -213,6 +248,20 @@ static void take(enum op op)
 		break;
 	case WRITE:
 		weft_context_write(&context);
+		break;
+	case ATTACH:
+	case ATTACH_AGAIN:
+		weft_context_attach(&attached, prepared);
+		break;
+	case ATTACH_OTHER:
+		weft_context_attach(&other_attached, other_prepared);
+		break;
+	case DETACH_OTHER:
+		weft_context_detach(&other_attached);
+		break;
+	case DETACH_SLOWLY:
+	case DETACH:
+		weft_context_detach(&attached);
 		break;
 	case CLEAR_LABELS:
 		weft_labels_clear();

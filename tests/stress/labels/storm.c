@@ -29,6 +29,7 @@
 #include <unistd.h>
 #include <weft/abi/otel_thread_context.h>
 #include <weft/labels.h>
+#include <weft/prepared.h>
 
 #include "own_labels.h"
 
@@ -304,6 +305,49 @@ static void in_scope(uint32_t round)
 	expect_all();
 }
 
+static struct weft_prepared *prepare(uint32_t round)
+{
+	struct weft_context context = {.span_id = SPAN_OF(me, round),
+				       .root_span_id = SPAN_OF(me, round) + 1,
+				       .trace_id = {(uint8_t)round, 1}};
+	struct weft_label batch[BATCH];
+	char value[VALUE_ROOM];
+	size_t bytes = make_value(value, me, round);
+
+	for (int i = 0; i < BATCH; i++)
+		batch[i] = (struct weft_label){batch_keys[i], 2, value, bytes, 0};
+	return weft_context_prepare(&context, batch, BATCH);
+}
+
+/* Also what is freed at once stays while it is attached; whatever is written in it goes. */
+static void in_prepared(uint32_t round)
+{
+	uint32_t batch_before = batch_round, single_before[SINGLES];
+	struct weft_prepared *p = prepare(round);
+	struct weft_attached before;
+
+	if (!p) {
+		complain("no memory for a prepared context");
+		return;
+	}
+	memcpy(single_before, single_round, sizeof(single_before));
+	for (uint32_t times = 0; times < 3; times++) {
+		weft_context_attach(&before, p);
+		if (times == 2)
+			weft_context_free(p);
+		memset(single_round, 0, sizeof(single_round));
+		batch_round = round;
+		expect_all();
+		if (round % 4 == times)
+			set_single(0, round);
+		expect_all();
+		weft_context_detach(&before);
+		batch_round = batch_before;
+		memcpy(single_round, single_before, sizeof(single_before));
+		expect_all();
+	}
+}
+
 static void new_key(uint32_t round)
 {
 	char key[] = {'n', (char)('0' + round % NEW_KEYS), 0}, value[VALUE_ROOM];
@@ -318,7 +362,7 @@ static void new_key(uint32_t round)
 
 static void one_round(uint32_t round)
 {
-	switch (round % 5) {
+	switch (round % 6) {
 	case 0:
 		set_batch(round);
 		break;
@@ -328,6 +372,9 @@ static void one_round(uint32_t round)
 		break;
 	case 3:
 		new_key(round);
+		break;
+	case 4:
+		in_prepared(round);
 		break;
 	default:
 		if (batch_round)

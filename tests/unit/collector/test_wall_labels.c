@@ -141,16 +141,9 @@ static void sets_elsewhere_are_not(void **state)
 {
 	uint64_t end = slot_at + WEFT_SLOT_CONTROL_BYTES;
 	uint64_t stride = child.process->layout.slot_stride;
-	const uint64_t lies[] = {NOWHERE,
-				 slot_at - 8,
-				 end - sizeof(set_t) + 1,
-				 end,
-				 labels_at(0) + stride,
-				 labels_at(0) - stride,
-				 UINT64_MAX,
-				 UINT64_MAX - 15,
-				 slot_at + (UINT64_C(1) << 63),
-				 (uint64_t)(uintptr_t)page};
+	const uint64_t lies[] = {NOWHERE,    slot_at - 8,           end - sizeof(set_t) + 1,
+				 end,        labels_at(0) + stride, labels_at(0) - stride,
+				 UINT64_MAX, UINT64_MAX - 15,       slot_at + (UINT64_C(1) << 63)};
 
 	(void)state;
 	be_honest();
@@ -158,6 +151,17 @@ static void sets_elsewhere_are_not(void **state)
 		slot->ext.label_set = lies[i];
 		assert_lie();
 	}
+}
+
+/* A coroutine's, or that of a prepared context. */
+static void sets_in_the_process_are_read(void **state)
+{
+	(void)state;
+	be_honest();
+	slot->ext.label_set = (uint64_t)(uintptr_t)page;
+	assert_honest();
+	slot->ext.label_set = (uint64_t)(uintptr_t)page + PAGE;
+	assert_lie();
 }
 
 static void labels_elsewhere_are_not(void **state)
@@ -367,6 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(honest_sets_are_read),
 		cmocka_unit_test(sets_elsewhere_are_not),
+		cmocka_unit_test(sets_in_the_process_are_read),
 		cmocka_unit_test(labels_elsewhere_are_not),
 		cmocka_unit_test(lengths_are_cut),
 		cmocka_unit_test(foreign_sets_are_read),
