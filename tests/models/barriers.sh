@@ -66,6 +66,11 @@ needs src/collector/session/session_rings ring_reader_release stlr
 needs src/collector/session/session_books session_books_read_once ldar
 needs src/collector/session/session_books read_books 'dmb.*ishld'
 needs src/collector/process/snapshot write_snapshot 'dmb.*ish' stlr
+needs src/runtime/context/prepared weft_context_attach stlr
+needs src/runtime/context/prepared weft_context_detach stlr
+needs src/runtime/context/prepared_memory prepared_mark ldar
+needs src/runtime/context/prepared_memory weft_prepared_alloc 'dmb.*ish'
+needs src/collector/look/wall_labels read_own 'dmb.*ishld'
 needs tests/models/coro_probe weft_coro_resume 'dmb.*ish' stlr
 needs tests/models/coro_probe weft_coro_suspend 'dmb.*ish' stlr
 needs tests/models/coro_probe weft_probe_settle 'dmb.*ish' stlr

@@ -85,6 +85,8 @@ whole events
 each_line events
 whole map
 each_line map
+whole prepared
+each_line prepared
 for model in coro_slot coro_identity coro_wake; do
 	whole $model
 	each_line $model
