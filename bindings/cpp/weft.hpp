@@ -13,10 +13,10 @@
  *             work(r);
  *     }
  *
- * Nothing here throws, allocates or locks. Everything acts on the calling thread: a guard ends on
- * the thread that made it (it is movable so that functions can return it, not to be handed to
- * another thread). Guards end in the reverse of their order, as blocks make them do. Labels are
- * not for signal handlers; spans are, as in C.
+ * Nothing here throws, allocates or locks, but that weft::prepared takes and gives memory.
+ * Everything acts on the calling thread: a guard ends on the thread that made it (it is movable so
+ * that functions can return it, not to be handed to another thread). Guards end in the reverse of
+ * their order, as blocks make them do. Labels are not for signal handlers; spans are, as in C.
  */
 #ifndef WEFT_HPP
 #define WEFT_HPP
@@ -29,10 +29,12 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <weft/abi/custom_labels_v1.h>
 #include <weft/context.h>
 #include <weft/labels.h>
+#include <weft/prepared.h>
 
 namespace weft
 {
@@ -348,6 +350,73 @@ class [[nodiscard]] label
 	bool was_there_ = false;
 	bool is_left_ = false;
 	label_result result_ = WEFT_LABEL_INVALID;
+};
+
+/**
+ * A context with its labels, made once: weft::attach shows it on a thread. It never changes; any
+ * number of threads may have it attached. Where weft finds no memory it is empty, and attaching it
+ * changes nothing. What is attached may outlive it.
+ */
+class prepared
+{
+      public:
+	prepared() noexcept = default;
+	template <std::size_t N>
+	explicit prepared(const context &of,
+			  const std::pair<std::string_view, std::string_view> (&labels)[N]) noexcept
+	{
+		::weft_label batch[N];
+
+		for (std::size_t i = 0; i < N; i++)
+			batch[i] = {detail::bytes_of(labels[i].first), labels[i].first.size(),
+				    detail::bytes_of(labels[i].second), labels[i].second.size(),
+				    WEFT_LABEL_INVALID};
+		of_ = ::weft_context_prepare(&of, batch, N);
+	}
+	explicit prepared(const context &of) noexcept : of_(::weft_context_prepare(&of, nullptr, 0))
+	{
+	}
+	prepared(prepared &&other) noexcept : of_(std::exchange(other.of_, nullptr))
+	{
+	}
+	prepared &operator=(prepared &&other) noexcept
+	{
+		std::swap(of_, other.of_);
+		return *this;
+	}
+	prepared(const prepared &) = delete;
+	prepared &operator=(const prepared &) = delete;
+	~prepared()
+	{
+		::weft_context_free(of_);
+	}
+
+	[[nodiscard]] const ::weft_prepared *get() const noexcept
+	{
+		return of_;
+	}
+
+      private:
+	::weft_prepared *of_ = nullptr;
+};
+
+/** The thread works for a prepared context until the guard ends. */
+class attach
+{
+      public:
+	explicit attach(const prepared &p) noexcept
+	{
+		::weft_context_attach(&before_, p.get());
+	}
+	attach(const attach &) = delete;
+	attach &operator=(const attach &) = delete;
+	~attach()
+	{
+		::weft_context_detach(&before_);
+	}
+
+      private:
+	::weft_attached before_;
 };
 
 } // namespace weft

@@ -289,6 +289,36 @@ static void threads()
 	is(ids_are(1, 1) && label_is("thread", "main"), "the first one's are as they were");
 }
 
+static void prepared()
+{
+	weft::prepared request(weft::context(7, 8, weft::trace_id{{1, 2}}),
+			       {{"tenant", "acme"}, {"route", "/x"}});
+	const weft::span own(1, 2);
+	const weft::label worker("worker", "w");
+
+	for (int i = 0; i < 3; i++) {
+		const weft::attach attached(request);
+		is(ids_are(7, 8) && label_is("tenant", "acme") && label_is("worker", nullptr),
+		   "a prepared context");
+		const weft::label inner("tenant", "inner");
+		is(label_is("tenant", "inner"), "and a label in it");
+	}
+	is(ids_are(1, 2) && label_is("tenant", nullptr) && label_is("worker", "w"),
+	   "the thread's own is back");
+	std::thread([&request] {
+		const weft::attach attached(request);
+		is(ids_are(7, 8) && label_is("tenant", "acme"), "on another thread");
+	}).join();
+	{
+		const weft::attach attached(request);
+		weft::prepared moved(std::move(request));
+		request = weft::prepared(weft::context(9, 9));
+		is(ids_are(7, 8) && label_is("route", "/x"), "what is attached stays");
+	}
+	const weft::attach again(request);
+	is(ids_are(9, 9) && label_is("worker", nullptr), "another one takes its place");
+}
+
 static void no_allocation()
 {
 	weft::span warm(1, 1);
@@ -327,6 +357,7 @@ int main()
 	updates();
 	out_of_order();
 	threads();
+	prepared();
 	no_allocation();
 	is(ids_are(0, 0), "nothing is left");
 	std::printf("1..%d\n", cases);

@@ -17,16 +17,18 @@ cat >"$scratch/layout.c" <<'END'
 #include <weft/abi/custom_labels_v1.h>
 #include <weft/event.h>
 #include <weft/labels.h>
+#include <weft/prepared.h>
 #define AT(type, field) offsetof(struct type, field)
 int main(void)
 {
 	printf("ids %zu context %zu %zu [%zu, %zu, %zu, %zu] label %zu [%zu, %zu, %zu, %zu] "
-	       "scope %zu %zu tags %d most %d key %d value %d replace %d",
+	       "scope %zu %zu attached %zu %zu tags %d most %d key %d value %d replace %d",
 	       sizeof(struct weft_ids), sizeof(struct weft_context), _Alignof(struct weft_context),
 	       AT(weft_context, root_span_id), AT(weft_context, trace_id),
 	       AT(weft_context, trace_flags), AT(weft_context, tags), sizeof(struct weft_label),
 	       AT(weft_label, key_bytes), AT(weft_label, value), AT(weft_label, value_bytes),
 	       AT(weft_label, result), sizeof(struct weft_scope), _Alignof(struct weft_scope),
+	       sizeof(struct weft_attached), _Alignof(struct weft_attached),
 	       WEFT_TAGS, WEFT_CUSTOM_LABELS_MOST, WEFT_CUSTOM_LABELS_KEY_BYTES,
 	       WEFT_CUSTOM_LABELS_VALUE_BYTES, WEFT_UPDATE_REPLACE);
 	printf(" event field %zu [%zu, %zu, %zu, %zu] type %zu [%zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu] "

@@ -46,6 +46,8 @@ pub mod event;
 #[cfg(feature = "context")]
 mod label;
 #[cfg(feature = "context")]
+mod prepared;
+#[cfg(feature = "context")]
 mod span;
 #[doc(hidden)]
 pub mod sys;
@@ -59,6 +61,8 @@ pub use label::{
     clear_labels, get_label, labels, remove_label, set_label, Label, LabelResult, LabelSet,
     Refused, Value,
 };
+#[cfg(feature = "context")]
+pub use prepared::{Attached, InContext, Prepared, WithContext};
 #[cfg(feature = "context")]
 pub use span::{clear, current, read, set, Context, Ids, Span};
 #[cfg(feature = "context")]

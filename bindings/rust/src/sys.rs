@@ -74,6 +74,22 @@ pub struct Scope {
 }
 
 #[cfg(feature = "context")]
+/// `struct weft_attached`: opaque, likewise.
+#[repr(C, align(16))]
+#[derive(Debug)]
+pub struct Attached {
+    scope: Scope,
+}
+
+#[cfg(feature = "context")]
+/// `struct weft_prepared`
+#[repr(C)]
+#[derive(Debug)]
+pub struct Prepared {
+    opaque: [u8; 0],
+}
+
+#[cfg(feature = "context")]
 /// `struct weft_label`
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -182,6 +198,14 @@ extern "C" {
         count: usize,
         flags: c_uint,
     ) -> c_int;
+    pub fn weft_context_prepare(
+        context: *const crate::Context,
+        labels: *mut Label,
+        count: usize,
+    ) -> *mut Prepared;
+    pub fn weft_context_free(prepared: *mut Prepared);
+    pub fn weft_context_attach(before: *mut Attached, prepared: *const Prepared);
+    pub fn weft_context_detach(before: *mut Attached);
     pub fn weft_event_type_enrol(of: *const EventType) -> *const AtomicU32;
     pub fn weft_event_begin_on(event: *mut Event, of: *const EventType);
     pub fn weft_event_end_on(event: *mut Event);

@@ -3,7 +3,7 @@
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::thread;
-use weft::{get_label, Context, Ids, Label, LabelSet, Refused, Span, Update};
+use weft::{get_label, Context, Ids, InContext, Label, LabelSet, Prepared, Refused, Span, Update};
 
 fn ids(span_id: u64, root_span_id: u64) -> Ids {
     Ids {
@@ -284,4 +284,113 @@ fn threads() {
     }
     assert_eq!(weft::current(), ids(1, 1));
     assert_eq!(text("thread").as_deref(), Some("main"));
+}
+
+#[test]
+fn prepared_contexts() {
+    let _span = Span::enter(1, 2);
+    let _label = Label::set("worker", "w");
+    let mut results = Vec::new();
+    let request = Prepared::with_results(
+        &Context::new(7, 8),
+        &[("tenant", "acme"), ("span-id", "1")],
+        |n, result| results.push((n, result)),
+    );
+
+    assert_eq!(
+        results,
+        [(0, Ok(LabelSet::Set)), (1, Err(Refused::Reserved))]
+    );
+    for _ in 0..3 {
+        let attached = request.attach();
+        assert_eq!(weft::current(), ids(7, 8));
+        assert_eq!(text("tenant").as_deref(), Some("acme"));
+        assert_eq!(text("worker"), None);
+        let inner = Label::set("tenant", "inner");
+        assert_eq!(text("tenant").as_deref(), Some("inner"));
+        inner.leave();
+        let moved = Box::new(attached);
+        moved.detach();
+        assert_eq!(weft::current(), ids(1, 2));
+        assert_eq!(text("worker").as_deref(), Some("w"));
+    }
+    let attached = request.attach();
+    drop(request);
+    for _ in 0..100 {
+        drop(Prepared::new::<&str, &str>(&Context::new(9, 9), &[]));
+    }
+    assert_eq!(text("tenant").as_deref(), Some("acme"));
+    attached.detach();
+    assert_eq!(text("tenant"), None);
+}
+
+struct Nobody;
+
+impl std::task::Wake for Nobody {
+    fn wake(self: std::sync::Arc<Self>) {}
+}
+
+/// Pending once, so that it is polled twice.
+struct Once(bool);
+
+impl std::future::Future for Once {
+    type Output = ();
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<()> {
+        let was = std::mem::replace(&mut self.0, true);
+
+        if was {
+            std::task::Poll::Ready(())
+        } else {
+            std::task::Poll::Pending
+        }
+    }
+}
+
+/// Each poll is on a thread of its own, as executors do.
+#[test]
+fn futures_have_their_context_on_every_thread() {
+    let request = Prepared::new(&Context::new(7, 8), &[("tenant", "acme")]);
+    let inner = Prepared::new(&Context::new(9, 8), &[("tenant", "inner")]);
+    let task = async move {
+        assert_eq!(weft::current(), ids(7, 8));
+        Once(false).await;
+        assert_eq!(weft::current(), ids(7, 8));
+        async {
+            assert_eq!(text("tenant").as_deref(), Some("inner"));
+            Once(false).await;
+            assert_eq!(weft::current(), ids(9, 8));
+        }
+        .in_context(&inner)
+        .await;
+        assert_eq!(text("tenant").as_deref(), Some("acme"));
+    };
+    let mut task: std::pin::Pin<Box<dyn std::future::Future<Output = ()> + Send>> =
+        Box::pin(task.in_context(&request));
+    use std::future::Future;
+    let mut polls = 0;
+
+    loop {
+        let (back, ready) = thread::spawn(move || {
+            let waker = std::sync::Arc::new(Nobody).into();
+            let mut cx = std::task::Context::from_waker(&waker);
+            let ready = task.as_mut().poll(&mut cx).is_ready();
+
+            assert_eq!(weft::current(), ids(0, 0));
+            assert_eq!(text("tenant"), None);
+            (task, ready)
+        })
+        .join()
+        .unwrap();
+
+        task = back;
+        polls += 1;
+        if ready {
+            break;
+        }
+    }
+    assert_eq!(polls, 3);
 }

@@ -69,7 +69,7 @@ fn structs_are_those_of_c() {
         at(base, &context.tags as *const _ as usize),
     ];
     let ours = format!(
-        "ids {} context {} {} {:?} label {} {:?} scope {} {} tags {} most {} key {} value {} replace {}",
+        "ids {} context {} {} {:?} label {} {:?} scope {} {} attached {} {} tags {} most {} key {} value {} replace {}",
         size_of::<sys::Ids>(),
         size_of::<Context>(),
         align_of::<Context>(),
@@ -78,6 +78,8 @@ fn structs_are_those_of_c() {
         label_fields,
         size_of::<sys::Scope>(),
         align_of::<sys::Scope>(),
+        size_of::<sys::Attached>(),
+        align_of::<sys::Attached>(),
         weft::TAGS,
         sys::LABELS_MOST,
         sys::KEY_BYTES,
