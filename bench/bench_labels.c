@@ -25,10 +25,11 @@ static const struct {
 	{CASE_FULL, "set the last of ten labels, same length", 0, CASE_FULL_REFERENCE, "reference"},
 	{CASE_NEW, "set a label with a new key, remove it", 0, CASE_NEW_REFERENCE, "reference"},
 	{CASE_GET, "get a label", 0, CASE_GET_REFERENCE, "reference"},
-	{CASE_SAME_OTEL, "set a label, same length, OpenTelemetry too", 0, CASE_SAME, "without it"},
+	{CASE_SAME_OTEL, "set a label, same length, OpenTelemetry too", 25, CASE_SAME,
+	 "without it"},
 	{CASE_BATCH, "update: ids, trace id and three labels as one", 0, CASE_BATCH_REFERENCE,
 	 "reference, five labels"},
-	{CASE_SCOPED, "scope with a label set in it", 0, CASE_SCOPE, "scope alone"},
+	{CASE_SCOPED, "scope with a label set in it", 40, CASE_SCOPE, "scope alone"},
 	{CASE_IDS_V1, "set context: v1 alone", 1.5, CASE_DECIMAL_V1, "two decimal numbers"},
 	{CASE_IDS_LABELS, "... and labels 0 and 1 in decimal", 0, CASE_DECIMAL,
 	 "two decimal numbers"},
@@ -36,6 +37,13 @@ static const struct {
 	{CASE_IDS_ALL, "set context: all formats", 35, CASE_DECIMAL, "two decimal numbers"},
 	{CASE_TRACE_ALL, "set context: all formats, with trace id", 35, CASE_DECIMAL,
 	 "two decimal numbers"},
+	{CASE_ATTACH_V1, "attach and detach a prepared context: v1 alone", 16, CASE_DECIMAL_V1,
+	 "two decimal numbers"},
+	{CASE_ATTACH_SHOWN, "... and its labels for readers outside", 16, CASE_SCOPED,
+	 "scope with a label"},
+	{CASE_ATTACH_ALL, "... in all formats", 16, CASE_SCOPED_ALL, "scope with a label"},
+	{CASE_SWAP_ALL, "... one inside another, each", 16, CASE_BATCH_ALL, "update"},
+	{CASE_PREPARE, "prepare a context, free it", 0, CASE_BATCH_ALL, "update"},
 };
 
 /* Which formats a row is about: what could not be had is not measured. */
@@ -46,6 +54,11 @@ static int could_be_had(enum label_case which, int formats)
 	case CASE_IDS_OTEL:
 	case CASE_IDS_ALL:
 	case CASE_TRACE_ALL:
+	case CASE_ATTACH_ALL:
+	case CASE_SWAP_ALL:
+	case CASE_SCOPED_ALL:
+	case CASE_BATCH_ALL:
+	case CASE_PREPARE:
 		return formats & WEFT_FORMAT_OTEL;
 	default:
 		return 1;
@@ -116,6 +129,7 @@ static void run(const struct bench_options *o)
 		return;
 	all.ns[CASE_IDS_V1] = alone.ns[CASE_IDS_V1];
 	all.ns[CASE_DECIMAL_V1] = alone.ns[CASE_DECIMAL_V1];
+	all.ns[CASE_ATTACH_V1] = alone.ns[CASE_ATTACH_V1];
 	add_lines(all.ns, all.formats);
 	if (!all.library)
 		bench_note("labels: no libcustomlabels-weft.so: nobody reads the labels, and "

@@ -28,6 +28,13 @@
 	X(IDS_OTEL, OTEL, set_ids)                                                                 \
 	X(IDS_ALL, ALL, set_ids)                                                                   \
 	X(TRACE_ALL, ALL, set_trace)                                                               \
+	X(ATTACH_V1, V1, attach_prepared)                                                          \
+	X(ATTACH_SHOWN, SHOWN, attach_prepared)                                                    \
+	X(ATTACH_ALL, ALL, attach_prepared)                                                        \
+	X(SWAP_ALL, ALL, swap_prepared)                                                            \
+	X(SCOPED_ALL, ALL, scope_with_label)                                                       \
+	X(BATCH_ALL, ALL, update)                                                                  \
+	X(PREPARE, ALL, prepare_and_free)                                                          \
 	X(DECIMAL, SHOWN, two_decimals)
 
 #define LABEL_CASE_NAME(name, formats, function) CASE_##name,
