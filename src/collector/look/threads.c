@@ -7,6 +7,7 @@
 #include "collector/look/threads.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "proc/thread_stat.h"
 
 #include <errno.h>
@@ -420,7 +421,7 @@ static void match(struct threads *t, uint32_t index, uint64_t word, struct watch
 		return;
 	w->slot = w->had_slot = index;
 	w->generation = w->had_generation = WEFT_GENERATION_OF(word);
-	w->had_claimed_ns = load_relaxed(&process_slot(t->process, index)->thread.claimed_ns);
+	w->had_claimed_ns = process_slot_claimed(process_slot(t->process, index), clock_mono_ns());
 	w->slot_is_its = 0;
 }
 

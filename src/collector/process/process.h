@@ -126,6 +126,15 @@ static inline uint32_t process_slots_high(const struct process *p)
 	return high < p->layout.slot_count ? high : p->layout.slot_count;
 }
 
+/* When a slot was claimed, as its thread says; a time that is still to come is taken for now, for
+ * it becomes the recording's. */
+static inline uint64_t process_slot_claimed(const struct weft_slot *slot, uint64_t now_ns)
+{
+	uint64_t claimed_ns = load_relaxed(&slot->thread.claimed_ns);
+
+	return claimed_ns < now_ns ? claimed_ns : now_ns;
+}
+
 /* Fills zeroed @p from /proc, without touching the process: 0 or -errno. After either,
  * process_leave() frees all but what identifies the process. */
 int process_meet(struct process *p, pid_t pid);

@@ -82,7 +82,7 @@ static void begin_reader(struct pass *pass, uint32_t index, uint64_t generation,
 	*reader = (struct slot_reader){
 		.who = {.generation = generation,
 			.tid = load_relaxed(&slot->thread.tid),
-			.claimed_ns = load_relaxed(&slot->thread.claimed_ns)},
+			.claimed_ns = process_slot_claimed(slot, session_now(s))},
 		.closed_generation = reader->closed_generation,
 		.samples = tally_on(&reader->samples, slot, WEFT_COUNTER_LOST_STOLEN),
 		.events = tally_on(&reader->events, slot, WEFT_COUNTER_EVENTS_STOLEN),
