@@ -101,18 +101,12 @@ void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *s
 
 /* sample_published.c: other libraries' contexts. */
 struct stack_take;
-struct weft_published_look {
-	const struct stack_take *take;
-	uint64_t record, set; /* what the thread's variables lead to; 0 = nothing */
-	int is_unreadable;    /* something of it could not be read */
-};
-/* @out, and the size of it behind the labels, at most @most (a multiple of 8); 0 = nothing. */
-uint32_t weft_sample_published_look(const struct stack_take *take, uint32_t most,
-				    struct weft_published_look *out);
+/* The room that they may take behind the labels, at most @most (a multiple of 8); 0 = none. */
+uint32_t weft_sample_published_bytes(const struct stack_take *take, uint32_t most);
 /* Is the thread in a context, or has it a label? */
-int weft_sample_published_is_any(struct weft_published_look *look);
+int weft_sample_published_is_any(const struct stack_take *take);
 /* Appends to the record what fits into @room. */
-void weft_sample_published_put(struct weft_published_look *look, uint32_t room,
+void weft_sample_published_put(const struct stack_take *take, uint32_t room,
 			       struct weft_sample_record *sample);
 
 /* join.c */

@@ -6,7 +6,7 @@
  * thread's known stack or in its static TLS directly, all else by process_vm_readv. No pointer and
  * no length is believed. While nobody publishes it is two loads.
  *
- * weft_sample_published_look() is called before there is a record, to reserve room;
+ * weft_sample_published_bytes() is called before there is a record, to reserve room;
  * weft_sample_published_put() once its labels are in. It reads straight into the ring, and loads
  * what it has read there once: whatever the collector does to the ring meanwhile, no more is
  * written than there is room.
@@ -32,6 +32,12 @@
 #define NO_BLOCK UINT64_MAX  /* in a DTV of glibc's: not allocated */
 #define DTV_LENGTH_BEFORE 16 /* likewise: the entry before the first has the length */
 
+struct published_look {
+	const struct stack_take *take;
+	uint64_t record, set; /* what the thread's variables lead to; 0 = nothing */
+	int is_unreadable;    /* something of it could not be read */
+};
+
 /* ---- reading */
 
 /* A read of ourselves that is all or nothing. */
@@ -41,7 +47,7 @@ struct self_read {
 	uint32_t bytes; /* of all */
 };
 
-static int published_self_read(struct weft_published_look *l, const struct self_read *r)
+static int published_self_read(struct published_look *l, const struct self_read *r)
 {
 	long got = -EPERM;
 
@@ -82,7 +88,7 @@ static int published_is_own(uint64_t at, uint32_t bytes)
 			: published_is_within(at, bytes, pointer, reach);
 }
 
-static int published_is_known(const struct weft_published_look *l, uint64_t at, uint32_t bytes)
+static int published_is_known(const struct published_look *l, uint64_t at, uint32_t bytes)
 {
 	const struct stack_view *v = &l->take->view;
 
@@ -91,7 +97,7 @@ static int published_is_known(const struct weft_published_look *l, uint64_t at, 
 }
 
 /* All of it, or 0. */
-static int published_fetch(struct weft_published_look *l, void *to, uint64_t from, uint32_t bytes)
+static int published_fetch(struct published_look *l, void *to, uint64_t from, uint32_t bytes)
 {
 	struct iovec local = {.iov_base = to, .iov_len = bytes};
 	struct iovec remote = published_piece(from, bytes);
@@ -117,7 +123,7 @@ static char *dtv_pointer(uint32_t dtv)
 
 /* Of the thread, in its module's block; 0 = it has none. Another block may stand in a DTV that is
  * older than the module, and a handler may come while a DTV is moved. */
-static uint64_t published_block(struct weft_published_look *l, uint64_t module, uint64_t generation)
+static uint64_t published_block(struct published_look *l, uint64_t module, uint64_t generation)
 {
 	uint32_t kind = load_relaxed(&weft_rt.header->published.dtv);
 	int is_musl = kind == WEFT_PUBLISHED_DTV_MUSL;
@@ -137,9 +143,8 @@ static uint64_t published_block(struct weft_published_look *l, uint64_t module, 
 	return words[2];
 }
 
-static __attribute__((noinline)) uint64_t published_dynamic(struct weft_published_look *l,
-							    uint64_t module, uint64_t generation,
-							    int64_t distance)
+static __attribute__((noinline)) uint64_t
+published_dynamic(struct published_look *l, uint64_t module, uint64_t generation, int64_t distance)
 {
 	uint64_t block = published_block(l, module, generation), word = 0;
 
@@ -148,8 +153,7 @@ static __attribute__((noinline)) uint64_t published_dynamic(struct weft_publishe
 }
 
 /* What the thread's variable leads to; 0 = nothing. */
-static uint64_t published_pointer(struct weft_published_look *l,
-				  const struct weft_published_variable *v)
+static uint64_t published_pointer(struct published_look *l, const struct weft_published_variable *v)
 {
 	uint64_t at = load_relaxed(&v->at), module = at >> WEFT_PUBLISHED_MODULE_SHIFT;
 	int shift = 64 - WEFT_PUBLISHED_MODULE_SHIFT;
@@ -162,34 +166,43 @@ static uint64_t published_pointer(struct weft_published_look *l,
 	return load_relaxed((const uint64_t *)(const void *)(weft_thread_pointer() + distance));
 }
 
-uint32_t weft_sample_published_look(const struct stack_take *take, uint32_t most,
-				    struct weft_published_look *out)
+/* What the variables of the interrupted thread lead to stays the same until the handler returns: it
+ * is looked up for each step, so that nothing of it lies on the handler's stack while that one is
+ * unwound. */
+static struct published_look thread_publishes(const struct stack_take *take)
 {
 	const struct weft_published *where = &weft_rt.header->published;
+	struct published_look l = {.take = take};
+
+	l.record = published_pointer(&l, &where->otel);
+	l.set = published_pointer(&l, &where->labels);
+	return l;
+}
+
+uint32_t weft_sample_published_bytes(const struct stack_take *take, uint32_t most)
+{
+	struct published_look l = thread_publishes(take);
 	uint32_t room = 0;
 
-	out->take = take;
-	out->is_unreadable = 0;
-	out->record = published_pointer(out, &where->otel);
-	out->set = published_pointer(out, &where->labels);
-	if (LIKELY(!(out->record | out->set)))
+	if (LIKELY(!(l.record | l.set)))
 		return 0;
-	if (out->record)
+	if (l.record)
 		room = PART_BYTES + RECORD_BYTES;
-	if (out->set)
+	if (l.set)
 		room += PART_BYTES + WEFT_SAMPLE_PUBLISHED_SET_BYTES;
 	return (room < most ? room : most) & ~7u;
 }
 
-int weft_sample_published_is_any(struct weft_published_look *look)
+int weft_sample_published_is_any(const struct stack_take *take)
 {
+	struct published_look look = thread_publishes(take);
 	uint8_t head[HEAD_BYTES] = {0};
 	uint64_t set[2] = {0}; /* where its labels are, and how many */
 
-	if (look->record && published_fetch(look, head, look->record, sizeof(head)) &&
+	if (look.record && published_fetch(&look, head, look.record, sizeof(head)) &&
 	    head[offsetof(struct weft_otel_record, valid)] == 1)
 		return 1;
-	return look->set && published_fetch(look, set, look->set, sizeof(set)) && set[1];
+	return look.set && published_fetch(&look, set, look.set, sizeof(set)) && set[1];
 }
 
 /* ---- OpenTelemetry's record */
@@ -204,7 +217,7 @@ static uint32_t bytes_on_page(uint64_t from, uint32_t least, uint32_t most)
 
 /* The record's bytes, RECORD_BYTES at most; 0: there is none. Its head alone says how long it is:
  * to save a second call, what else lies on its page comes along. */
-static uint32_t put_record(struct weft_published_look *l, uint64_t from, uint8_t *to)
+static uint32_t put_record(struct published_look *l, uint64_t from, uint8_t *to)
 {
 	uint32_t got = published_is_known(l, from, HEAD_BYTES)
 			       ? HEAD_BYTES
@@ -247,9 +260,8 @@ static struct weft_sample_label published_sizes(const struct weft_custom_labels_
 }
 
 /* The texts of @count labels, by one call. 0: there was something that could not be read. */
-static int put_label_texts(struct weft_published_look *l,
-			   const struct weft_custom_labels_label *label, uint32_t count,
-			   struct put_labels *p)
+static int put_label_texts(struct published_look *l, const struct weft_custom_labels_label *label,
+			   uint32_t count, struct put_labels *p)
 {
 	struct iovec local[AT_ONCE], remote[2 * AT_ONCE];
 	struct self_read r = {local, remote, 0, 0, 0};
@@ -278,7 +290,7 @@ static int put_label_texts(struct weft_published_look *l,
 }
 
 /* How many bytes of labels: all that could be had up to the first that could not. */
-static uint32_t published_put_set(struct weft_published_look *l, uint64_t set, struct put_labels *p)
+static uint32_t published_put_set(struct published_look *l, uint64_t set, struct put_labels *p)
 {
 	struct weft_custom_labels_label label[AT_ONCE] = {0};
 	uint64_t head[2] = {0}; /* where its labels are, and how many */
@@ -324,30 +336,31 @@ static uint32_t end_part(struct weft_sample_record *sample, uint16_t flag, uint3
 	return PART_BYTES + padded;
 }
 
-void weft_sample_published_put(struct weft_published_look *look, uint32_t room,
+void weft_sample_published_put(const struct stack_take *take, uint32_t room,
 			       struct weft_sample_record *sample)
 {
-	int is_record = look->record && room >= PART_BYTES + RECORD_BYTES;
+	struct published_look look = thread_publishes(take);
+	int is_record = look.record && room >= PART_BYTES + RECORD_BYTES;
 	struct put_labels labels = {0};
 	uint32_t bytes;
 
 	if (is_record) {
-		bytes = put_record(look, look->record, part_data(sample));
+		bytes = put_record(&look, look.record, part_data(sample));
 		room -= end_part(sample, WEFT_SAMPLE_PUBLISHED, bytes);
 	}
-	labels.is_full = !is_record && look->record;
-	if (look->set && room >= LEAST_SET_BYTES) {
+	labels.is_full = !is_record && look.record;
+	if (look.set && room >= LEAST_SET_BYTES) {
 		labels.to = part_data(sample);
 		labels.room = room - PART_BYTES;
 		if (labels.room > WEFT_SAMPLE_PUBLISHED_SET_BYTES)
 			labels.room = WEFT_SAMPLE_PUBLISHED_SET_BYTES;
 		end_part(sample, WEFT_SAMPLE_PUBLISHED_SET,
-			 published_put_set(look, look->set, &labels));
-	} else if (look->set) {
+			 published_put_set(&look, look.set, &labels));
+	} else if (look.set) {
 		labels.is_full = 1;
 	}
-	if (UNLIKELY(look->is_unreadable))
+	if (UNLIKELY(look.is_unreadable))
 		sample->flags |= WEFT_SAMPLE_UNREADABLE;
 	if (UNLIKELY(labels.is_full))
-		weft_slot_count(look->take->slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
+		weft_slot_count(take->slot, WEFT_COUNTER_LABELS_UNRECORDED, 1);
 }

@@ -186,7 +186,6 @@ static struct weft_sample_record *take_by_mode(const struct stack_take *take)
 /* What stands behind a sample's stack: room for its labels, and for other libraries' contexts. */
 struct beside {
 	uint32_t labels, published;
-	struct weft_published_look look;
 };
 
 /* If there is no room for the latter, the sample is written without them, then without labels. */
@@ -209,7 +208,7 @@ static struct weft_sample_record *sampler_take_stack(struct stack_take *take, st
 }
 
 /* 0: settings for samples (weft/abi/events.h) leave it out for its context, which is counted. */
-static int sampler_is_wanted(const struct stack_take *take, struct beside *beside)
+static int sampler_is_wanted(const struct stack_take *take)
 {
 	const struct weft_event_row *rows =
 		(const void *)(weft_rt.base + weft_layout.event_area_offset);
@@ -218,7 +217,7 @@ static int sampler_is_wanted(const struct stack_take *take, struct beside *besid
 	if (UNLIKELY((flags & (WEFT_EVENT_SET | WEFT_EVENT_ON)) == WEFT_EVENT_SET))
 		return 0;
 	if (LIKELY(!(flags & WEFT_EVENT_IF_CONTEXT)) || weft_event_has_context(take->slot) ||
-	    weft_sample_published_is_any(&beside->look))
+	    weft_sample_published_is_any(take))
 		return 1;
 	weft_slot_count(take->slot, WEFT_COUNTER_SAMPLES_UNSELECTED, 1);
 	return 0;
@@ -237,10 +236,9 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 	struct weft_sample_record *sample;
 	struct beside beside;
 
-	beside.published = weft_sample_published_look(&take, weft_ring_record_max(&take.ring) / 4,
-						      &beside.look);
-	if (UNLIKELY(!sampler_is_wanted(&take, &beside)))
+	if (UNLIKELY(!sampler_is_wanted(&take)))
 		return;
+	beside.published = weft_sample_published_bytes(&take, weft_ring_record_max(&take.ring) / 4);
 	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
 	sample = sampler_take_stack(&take, &beside);
 	if (!sample) {
@@ -252,7 +250,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 	if (load_relaxed(&slot->events.open_contexts))
 		sample->flags |= WEFT_SAMPLE_IN_CONTEXT;
 	weft_sample_labels_put(slot, sample, beside.labels);
-	weft_sample_published_put(&beside.look, beside.published, sample);
+	weft_sample_published_put(&take, beside.published, sample);
 	weft_slot_count(slot, WEFT_COUNTER_WRITTEN, 1);
 	weft_event_add(&slot->events.commits, 1);
 	weft_ring_commit(&take.ring, &sample->record);
