@@ -21,6 +21,7 @@
 #include "runtime/core/copies.h"
 #include "runtime/core/decimal.h"
 #include "runtime/core/label_store.h"
+#include "runtime/core/own.h"
 #include "runtime/otel/otel.h"
 
 #include <weft/abi/otel_thread_context.h>
@@ -564,7 +565,7 @@ static __attribute__((noinline)) void attach_slowly(struct weft_attached *before
 WEFT_API void weft_context_attach(struct weft_attached *before,
 				  const struct weft_prepared *prepared)
 {
-	struct weft_slot *slot = weft_thread_slot;
+	struct weft_slot *slot = weft_slot_mine();
 	uint32_t guard = LIKELY(slot != NULL) ? *weft_fork_guard : 0;
 
 	if (LIKELY(guard != 0) && LIKELY(prepared != NULL) && prepared_enter(slot, FRAME)) {
@@ -640,7 +641,7 @@ static __attribute__((noinline)) void detach_slowly(struct weft_attached *before
 
 WEFT_API void weft_context_detach(struct weft_attached *before)
 {
-	struct weft_slot *slot = weft_thread_slot;
+	struct weft_slot *slot = weft_slot_mine();
 	uint32_t guard = LIKELY(slot != NULL) ? *weft_fork_guard : 0;
 
 	if (UNLIKELY(before->scope.done))
