@@ -88,10 +88,19 @@ static int declare_types(struct recording *r)
 	return declare_tagged(r);
 }
 
+static uint64_t open_bytes(const struct recording *r)
+{
+	struct weft_jfr_written written;
+
+	weft_jfr_written(r->writer, &written);
+	return written.open_bytes;
+}
+
 static void begin_chunk(struct recording *r)
 {
 	recording_put_settings(r);
 	recording_system_begin(r, r->chunk_start_ns);
+	r->begun_bytes = open_bytes(r);
 }
 
 static void free_recording(struct recording *r)
@@ -511,22 +520,23 @@ static void recording_put_rows(struct recording *r, uint64_t now_ns)
 	put_recording_row(r, now_ns);
 }
 
-static uint64_t open_bytes(const struct recording *r)
+/* Behind what the chunk began with: where its types alone are larger than a chunk is to be, the
+ * next one would be full as it begins, too, and one would follow the other. */
+static uint64_t filled_bytes(const struct recording *r)
 {
-	struct weft_jfr_written written;
+	uint64_t bytes = open_bytes(r);
 
-	weft_jfr_written(r->writer, &written);
-	return written.open_bytes;
+	return bytes > r->begun_bytes ? bytes - r->begun_bytes : 0;
 }
 
 int recording_is_full(const struct recording *r)
 {
-	return open_bytes(r) >= r->o.chunk_bytes;
+	return filled_bytes(r) >= r->o.chunk_bytes;
 }
 
 int recording_roll_early(struct recording *r)
 {
-	if (open_bytes(r) < 2 * r->o.chunk_bytes)
+	if (filled_bytes(r) < 2 * r->o.chunk_bytes)
 		return 0;
 	return r->roll(r, r->now_ns > r->chunk_start_ns ? r->now_ns : r->chunk_start_ns + 1);
 }

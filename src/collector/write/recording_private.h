@@ -61,6 +61,7 @@ struct recording {
 	struct recording_options o; /* as they were given, with the defaults in them */
 	char *command_line;
 	uint64_t start_ns, chunk_start_ns;
+	uint64_t begun_bytes; /* what the open chunk began with: types, settings */
 	char id[17];
 	pid_t pid; /* of the program; atomic: told by another thread */
 	uint64_t start_real_ns;

@@ -29,6 +29,7 @@ static char file[] = "/tmp/weft-test-worker-XXXXXX";
 static struct queue queue;
 static struct worker worker;
 static struct process *process;
+static uint64_t chunk_bytes = CHUNK_BYTES;
 
 static int begin(void **state)
 {
@@ -41,7 +42,7 @@ static int begin(void **state)
 		.wall_period_ns = 40 * MS,
 		.engines = WEFT_ENGINE_CPU | WEFT_ENGINE_WALL,
 		.start_ns = START_NS,
-		.chunk_bytes = CHUNK_BYTES,
+		.chunk_bytes = chunk_bytes,
 	};
 
 	(void)state;
@@ -226,6 +227,28 @@ static void a_chunk_that_nobody_ends_is_bounded(void **state)
 	assert_true(written.chunks > 2);
 }
 
+static int begin_with_tiny_chunks(void **state)
+{
+	int rc;
+
+	chunk_bytes = 4096; /* its types alone take more */
+	rc = begin(state);
+	chunk_bytes = CHUNK_BYTES;
+	return rc;
+}
+
+static void a_chunk_is_not_full_of_its_types(void **state)
+{
+	struct weft_jfr_written written;
+
+	(void)state;
+	for (int i = 0; i < 4000; i++)
+		own_sample(100 * MS + (uint64_t)i * MS);
+	work();
+	weft_jfr_written(recording_writer(worker.recording), &written);
+	assert_in_range(written.chunks, 2, 40);
+}
+
 /* The drain thread asks for no other end of the chunk until this one is there. */
 static void a_chunk_that_was_ended_is_not_full(void **state)
 {
@@ -255,6 +278,8 @@ int main(void)
 						finish),
 		cmocka_unit_test_setup_teardown(a_chunk_that_nobody_ends_is_bounded, begin, finish),
 		cmocka_unit_test_setup_teardown(a_chunk_that_was_ended_is_not_full, begin, finish),
+		cmocka_unit_test_setup_teardown(a_chunk_is_not_full_of_its_types,
+						begin_with_tiny_chunks, finish),
 	};
 	int rc, fd = mkstemp(file);
 
