@@ -12,12 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <weft/abi/otel_process_context.h>
+#include "../stranger_process.h"
 
 #define MS UINT64_C(1000000)
 
@@ -41,7 +39,6 @@ static uint8_t *put_attribute(uint8_t *at, const char *key, const char *value)
 static void publish(const char *name, const char *version, int half)
 {
 	uint8_t *message = payload[half & 1], *at = message + 3;
-	uint64_t before = header->published_ns;
 	size_t bytes;
 
 	at = put_attribute(at, "service.name", name);
@@ -53,26 +50,7 @@ static void publish(const char *name, const char *version, int half)
 	message[0] = 0x0a;
 	message[1] = (uint8_t)(bytes & 0x7f) | 0x80;
 	message[2] = (uint8_t)(bytes >> 7);
-	__atomic_store_n(&header->published_ns, 0, __ATOMIC_SEQ_CST);
-	header->payload = (uint64_t)(uintptr_t)message;
-	header->payload_bytes = (uint32_t)(bytes + 3);
-	__atomic_store_n(&header->published_ns, before + 1, __ATOMIC_SEQ_CST);
-}
-
-static int map_header(void)
-{
-	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-
-	if (fd < 0 || ftruncate(fd, 4096))
-		return -1;
-	header = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (header == MAP_FAILED)
-		return -1;
-	memcpy(header->signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(header->signature));
-	header->version = WEFT_OTEL_PROCESS_VERSION;
-	prctl(0x53564d41, 0, header, 4096, "OTEL_CTX");
-	return 0;
+	stranger_process_publish(header, message, bytes + 3, (uint64_t)half + 1);
 }
 
 static uint64_t cpu_ns(void)
@@ -98,7 +76,8 @@ int main(int argc, char **argv)
 	sigemptyset(&go);
 	sigaddset(&go, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &go, NULL);
-	if (argc < 4 || map_header()) {
+	header = stranger_process_map();
+	if (argc < 4 || !header) {
 		fputs("usage: service NAME VERSION MS [VERSION MS]...\n", stderr);
 		return 2;
 	}

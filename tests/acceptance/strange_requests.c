@@ -34,9 +34,9 @@
 #include <unistd.h>
 
 #include <weft/abi/custom_labels_v1.h>
-#include <weft/abi/otel_process_context.h>
 #include <weft/abi/otel_thread_context.h>
 
+#include "../stranger_process.h"
 #include "blocked_time.h"
 
 #define EXPORTED __attribute__((visibility("default"), used))
@@ -62,22 +62,11 @@ static const char payload[] = "\x12\x4b\x0a\x1d" WEFT_OTEL_KEY_MAP_KEY "\x12\x2a
 
 int requests_begin(void)
 {
-	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-	struct weft_otel_process_header *h;
+	struct weft_otel_process_header *h = stranger_process_map();
 
-	if (fd < 0 || ftruncate(fd, 4096))
-		return -1;
-	h = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (h == MAP_FAILED)
-		return -1;
-	memcpy(h->signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h->signature));
-	h->version = WEFT_OTEL_PROCESS_VERSION;
-	h->payload_bytes = sizeof(payload) - 1;
-	h->payload = (uint64_t)(uintptr_t)payload;
-	__atomic_store_n(&h->published_ns, 1, __ATOMIC_SEQ_CST);
-	prctl(0x53564d41, 0, h, 4096, "OTEL_CTX");
-	return 0;
+	if (h)
+		stranger_process_publish(h, payload, sizeof(payload) - 1, 1);
+	return h ? 0 : -1;
 }
 
 static void fill(struct weft_otel_record *record, int request)

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <weft/abi/custom_labels_v1.h>
-#include <weft/abi/otel_process_context.h>
 #include <weft/abi/otel_thread_context.h>
+
+#include "../../stranger_process.h"
 
 #define SPAN 0x1000u
 
@@ -79,25 +79,14 @@ static size_t put_payload(uint8_t *out)
 static int publish_process(void)
 {
 	static uint8_t payload[512];
-	struct weft_otel_process_header *h;
+	struct weft_otel_process_header *h = stranger_process_map();
 	struct timespec now;
-	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
 
-	if (fd < 0 || ftruncate(fd, 4096))
-		return -1;
-	h = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (h == MAP_FAILED)
+	if (!h)
 		return -1;
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	memcpy(h->signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h->signature));
-	h->version = WEFT_OTEL_PROCESS_VERSION;
-	h->payload_bytes = (uint32_t)put_payload(payload);
-	h->payload = (uint64_t)(uintptr_t)payload;
-	__atomic_store_n(&h->published_ns,
-			 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
-			 __ATOMIC_SEQ_CST);
-	prctl(0x53564d41, 0, h, 4096, "OTEL_CTX");
+	stranger_process_publish(h, payload, put_payload(payload),
+				 (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 	return 0;
 }
 

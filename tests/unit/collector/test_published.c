@@ -20,10 +20,11 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <weft/abi/otel_process_context.h>
 #include <weft/abi/otel_thread_context.h>
 
 #include <cmocka.h>
+
+#include "../../stranger_process.h"
 
 #define EXPORTED __attribute__((visibility("default"), used))
 #define SPAN UINT64_C(0x1122334455667788)
@@ -53,16 +54,11 @@ static struct weft_custom_labels_set set = {label, 0, 0};
 
 static void publish_keys(void)
 {
-	int fd = memfd_create("OTEL_CTX", 0);
-	struct weft_otel_process_header *h;
+	struct weft_otel_process_header *h = stranger_process_map();
 
-	assert_int_equal(ftruncate(fd, 4096), 0);
-	h = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	memcpy(h->signature, WEFT_OTEL_PROCESS_SIGNATURE, sizeof(h->signature));
-	h->version = WEFT_OTEL_PROCESS_VERSION;
-	h->payload_bytes = sizeof(payload) - 1;
-	h->payload = (uint64_t)(uintptr_t)payload;
-	h->published_ns = 1;
+	if (h)
+		stranger_process_publish(h, payload, sizeof(payload) - 1, 1);
+	assert_non_null(h);
 }
 
 static void add_attribute(uint8_t index, const char *value)
