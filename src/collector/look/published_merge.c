@@ -2,6 +2,7 @@
 /* A context added to a sample: see published_merge.h. */
 #include "collector/look/published_merge.h"
 
+#include "base/context_snapshot.h"
 #include "collector/process/label_sets.h"
 
 #include <string.h>
@@ -112,6 +113,17 @@ static void published_add_labels(struct published_merge *m, const struct live_co
 		}
 		m->bytes = bytes;
 	}
+}
+
+int published_drops_own(enum published_from from)
+{
+	return from == PUBLISHED_OTEL || from == PUBLISHED_LABELS;
+}
+
+void published_drop_own(struct weft_sample_record *sample)
+{
+	sample->context = WEFT_CONTEXT_NONE;
+	memset(&sample->span_id, 0, sizeof(struct weft_context_snapshot));
 }
 
 int published_merge(struct published_merge *m, const struct live_context *c)

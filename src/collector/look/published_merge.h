@@ -7,7 +7,7 @@
 #ifndef WEFT_COLLECTOR_PUBLISHED_MERGE_H
 #define WEFT_COLLECTOR_PUBLISHED_MERGE_H
 
-#include "collector/process/process.h"
+#include "collector/look/published.h"
 #include "reader/context/otel_payload.h"
 
 struct published_merge {
@@ -18,6 +18,11 @@ struct published_merge {
 	const struct otel_payload *keys; /* of @sample's process; NULL: none are known */
 	struct session_counts *counts;
 };
+
+/* Is another library's context wanted alone? Then weft's own is dropped from a sample, but for its
+ * labels, which the caller has. */
+int published_drops_own(enum published_from from);
+void published_drop_own(struct weft_sample_record *sample);
 
 /* Adds @c, unless it tells another span or trace, which is counted. 1: something was added. */
 int published_merge(struct published_merge *m, const struct live_context *c);

@@ -10,6 +10,7 @@
 #include "collector/look/wall_private.h"
 
 #include "base/context_snapshot.h"
+#include "collector/look/published_merge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -274,14 +275,6 @@ static uint64_t wall_look_take_slot(struct wall *w, const struct watched_thread 
 	return end;
 }
 
-/* Only another library's context is wanted. */
-static void drop_own(struct wall *w, struct weft_sample_record *sample)
-{
-	sample->context = WEFT_CONTEXT_NONE;
-	memset(&sample->span_id, 0, sizeof(struct weft_context_snapshot));
-	w->look.label_bytes = 0;
-}
-
 /* A context that is being written, or labels that are not to be had: nobody else's are added. */
 static void wall_look_add_published(struct wall *w, const struct watched_thread *t,
 				    struct weft_sample_record *sample)
@@ -290,8 +283,10 @@ static void wall_look_add_published(struct wall *w, const struct watched_thread 
 
 	if (!w->published || !thread)
 		return;
-	if (w->options.from != PUBLISHED_AUTO)
-		drop_own(w, sample);
+	if (published_drops_own(w->options.from)) {
+		published_drop_own(sample);
+		w->look.label_bytes = 0;
+	}
 	if (w->look.label_bytes < 0 || sample->context == WEFT_CONTEXT_BUSY ||
 	    sample->context == WEFT_CONTEXT_BAD)
 		return;

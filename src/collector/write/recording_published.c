@@ -5,7 +5,6 @@
  */
 #include "collector/write/recording_private.h"
 
-#include "base/context_snapshot.h"
 #include "collector/look/published_merge.h"
 #include "collector/process/published_context.h"
 #include "collector/walk/walking.h"
@@ -13,12 +12,6 @@
 #include "reader/context/otel_record.h"
 
 #include <string.h>
-
-/* Another library's context alone is wanted (--context-from). */
-static int recording_drops_own(const struct recording *r)
-{
-	return r->o.context_from == PUBLISHED_OTEL || r->o.context_from == PUBLISHED_LABELS;
-}
 
 /* A set as a context: its ids by weft's convention. */
 static void recording_decode_set(const uint8_t *at, uint32_t bytes, struct live_context *out)
@@ -72,9 +65,8 @@ uint32_t recording_add_published(struct recording *r, struct process *p,
 				    .counts = &p->work->own};
 
 	m.counts->context_unreadable += (sample->flags & WEFT_SAMPLE_UNREADABLE) != 0;
-	if (recording_drops_own(r)) {
-		sample->context = WEFT_CONTEXT_NONE;
-		memset(&sample->span_id, 0, sizeof(struct weft_context_snapshot));
+	if (published_drops_own(r->o.context_from)) {
+		published_drop_own(sample);
 		sample->label_generation = labels = 0;
 	}
 	if (sample->context == WEFT_CONTEXT_BUSY || sample->context == WEFT_CONTEXT_BAD)
