@@ -102,7 +102,7 @@ void weft_sample_labels_put(struct weft_slot *slot, struct weft_sample_record *s
 /* sample_published.c: other libraries' contexts. */
 struct stack_take;
 /* The room that they may take behind the labels, at most @most (a multiple of 8); 0 = none. */
-uint32_t weft_sample_published_bytes(const struct stack_take *take, uint32_t most);
+uint32_t weft_sample_published_bytes(uint32_t most);
 /* Is the thread in a context, or has it a label? */
 int weft_sample_published_is_any(const struct stack_take *take);
 /* Appends to the record what fits into @room. */

@@ -152,23 +152,46 @@ published_dynamic(struct published_look *l, uint64_t module, uint64_t generation
 											    : 0;
 }
 
-/* What the thread's variable leads to; 0 = nothing. */
-static uint64_t published_pointer(struct published_look *l, const struct weft_published_variable *v)
-{
-	uint64_t at = load_relaxed(&v->at), module = at >> WEFT_PUBLISHED_MODULE_SHIFT;
-	int shift = 64 - WEFT_PUBLISHED_MODULE_SHIFT;
-	int64_t distance = (int64_t)(at << shift) >> shift;
+/* Where a variable lies, as the session's header has it. */
+struct published_place {
+	uint64_t module;  /* 0 = in static TLS */
+	int64_t distance; /* from the thread pointer, or from the module's block */
+};
 
-	if (LIKELY(!at) || distance % 8 || distance != published_distance(distance))
+/* 0: nowhere, or where no variable can be. */
+static int published_place(const struct weft_published_variable *v, struct published_place *out)
+{
+	uint64_t at = load_relaxed(&v->at);
+	int shift = 64 - WEFT_PUBLISHED_MODULE_SHIFT;
+
+	if (LIKELY(!at))
 		return 0;
-	if (UNLIKELY(module))
-		return published_dynamic(l, module, load_relaxed(&v->generation), distance);
+	out->module = at >> WEFT_PUBLISHED_MODULE_SHIFT;
+	out->distance = (int64_t)(at << shift) >> shift;
+	return out->distance % 8 == 0 && out->distance == published_distance(out->distance);
+}
+
+static uint64_t published_static(int64_t distance)
+{
 	return load_relaxed((const uint64_t *)(const void *)(weft_thread_pointer() + distance));
 }
 
-/* What the variables of the interrupted thread lead to stays the same until the handler returns: it
- * is looked up for each step, so that nothing of it lies on the handler's stack while that one is
- * unwound. */
+/* What the thread's variable leads to; 0 = nothing. */
+static uint64_t published_pointer(struct published_look *l, const struct weft_published_variable *v)
+{
+	struct published_place place;
+
+	if (LIKELY(!published_place(v, &place)))
+		return 0;
+	if (UNLIKELY(place.module))
+		return published_dynamic(l, place.module, load_relaxed(&v->generation),
+					 place.distance);
+	return published_static(place.distance);
+}
+
+/* What the variables of the interrupted thread lead to stays the same until the handler returns, so
+ * it is looked up when it is used: nothing of it lies on the handler's stack while that is unwound.
+ */
 static struct published_look thread_publishes(const struct stack_take *take)
 {
 	const struct weft_published *where = &weft_rt.header->published;
@@ -179,16 +202,23 @@ static struct published_look thread_publishes(const struct stack_take *take)
 	return l;
 }
 
-uint32_t weft_sample_published_bytes(const struct stack_take *take, uint32_t most)
+/* Of one in no static TLS that is not known before it is read, by calls. */
+static int published_may_lead(const struct weft_published_variable *v)
 {
-	struct published_look l = thread_publishes(take);
+	struct published_place place;
+
+	return UNLIKELY(published_place(v, &place)) &&
+	       (place.module || published_static(place.distance));
+}
+
+uint32_t weft_sample_published_bytes(uint32_t most)
+{
+	const struct weft_published *where = &weft_rt.header->published;
 	uint32_t room = 0;
 
-	if (LIKELY(!(l.record | l.set)))
-		return 0;
-	if (l.record)
+	if (published_may_lead(&where->otel))
 		room = PART_BYTES + RECORD_BYTES;
-	if (l.set)
+	if (published_may_lead(&where->labels))
 		room += PART_BYTES + WEFT_SAMPLE_PUBLISHED_SET_BYTES;
 	return (room < most ? room : most) & ~7u;
 }

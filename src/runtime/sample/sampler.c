@@ -238,7 +238,7 @@ static void sampler_write_sample(struct weft_slot *slot, const ucontext_t *uc,
 
 	if (UNLIKELY(!sampler_is_wanted(&take)))
 		return;
-	beside.published = weft_sample_published_bytes(&take, weft_ring_record_max(&take.ring) / 4);
+	beside.published = weft_sample_published_bytes(weft_ring_record_max(&take.ring) / 4);
 	weft_slot_count(slot, WEFT_COUNTER_ATTEMPTED, 1);
 	sample = sampler_take_stack(&take, &beside);
 	if (!sample) {

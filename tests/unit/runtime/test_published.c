@@ -112,7 +112,7 @@ static uint64_t take_within(uint64_t from, uint64_t to, uint32_t most)
 	memset(&out, 0xEE, sizeof(out));
 	memset(&out.sample, 0, sizeof(out.sample));
 	out.sample.record.bytes = sizeof(out.sample);
-	room = weft_sample_published_bytes(&take, most);
+	room = weft_sample_published_bytes(most);
 	weft_sample_published_put(&take, room, &out.sample);
 	assert_true(out.sample.record.bytes <= sizeof(out.sample) + room);
 	for (uint32_t i = sizeof(out.sample) + room; i < ROOM; i++)
