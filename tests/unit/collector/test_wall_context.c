@@ -182,6 +182,36 @@ static void only_those_with_a_context_are_told(void **state)
 	}
 }
 
+/* --context-from: with a reader of others' contexts, which this child has none of. */
+static void own_contexts_go_where_others_alone_are_wanted(void **state)
+{
+	static const enum published_from from[] = {PUBLISHED_AUTO, PUBLISHED_WEFT, PUBLISHED_OTEL,
+						   PUBLISHED_LABELS};
+	struct outside_child c;
+	struct outside_told told;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		const struct wall_options options = {.period_ns = 5000000, .from = from[i]};
+		struct published *published;
+		int stays = from[i] == PUBLISHED_AUTO || from[i] == PUBLISHED_WEFT;
+
+		assert_int_equal(outside_child_begin(&c, &options, sleep_with_context), 0);
+		published = published_new(c.process, from[i], &c.counts);
+		assert_non_null(published);
+		wall_use_published(c.wall, published);
+		outside_child_await(&c, c.pid, 'S');
+		wall_tick(c.wall, c.threads, clock_mono_ns() + SECOND_NS, SECOND_NS);
+		wall_flush(c.wall, clock_mono_ns() + SECOND_NS);
+		outside_child_take(&c, &told, NULL);
+		assert_int_equal(told.samples, 1);
+		assert_int_equal(told.last.context, stays ? WEFT_CONTEXT_IDS : WEFT_CONTEXT_NONE);
+		assert_int_equal(told.last.span_id, stays ? 5 : 0);
+		outside_child_end(&c);
+		published_free(published);
+	}
+}
+
 /* Its slot comes after the first look at the list of slots. */
 static void claim_late(struct session *s, uint64_t *page)
 {
@@ -409,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_context_belongs_to_its_stack),
 		cmocka_unit_test(only_those_with_a_context_are_told),
+		cmocka_unit_test(own_contexts_go_where_others_alone_are_wanted),
 		cmocka_unit_test(a_slot_that_is_new_is_found),
 		cmocka_unit_test(slots_that_lie_are_survived),
 		cmocka_unit_test(no_call_is_cut_short),
