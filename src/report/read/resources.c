@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#define NO_KEY 0 /* in the index: of a process as a whole */
+
 int resources_init(struct resources *r)
 {
 	*r = (struct resources){0};
@@ -20,6 +22,7 @@ void resources_free(struct resources *r)
 	map_free(r->index);
 	free(r->attributes);
 	free(r->values);
+	free(r->processes);
 	*r = (struct resources){0};
 }
 
@@ -39,34 +42,55 @@ static uint32_t *resources_place(const struct resources *r, struct resource_attr
 	return at;
 }
 
-static int make_room(struct resources *r)
+/* The number of an attribute, which is linked with those of its process when it is new; 0: out of
+ * memory. */
+static uint32_t attribute_of(struct resources *r, uint32_t process, uint32_t key)
+{
+	const uint32_t of[2] = {process, key}, whole[2] = {process, NO_KEY};
+	uint32_t before = r->attribute_count, owner, number;
+	struct resource_process *p;
+
+	owner = rows_put(&r->index, whole, sizeof(whole), &r->processes, &r->process_count,
+			 &r->process_room, sizeof(*p));
+	number = rows_put(&r->index, of, sizeof(of), &r->attributes, &r->attribute_count,
+			  &r->attribute_room, sizeof(*r->attributes));
+	if (!owner || !number || r->attribute_count == before)
+		return owner ? number : 0;
+	r->attributes[number - 1].process = process;
+	r->attributes[number - 1].key = key;
+	p = &r->processes[owner - 1];
+	if (p->last)
+		r->attributes[p->last - 1].next = number;
+	else
+		p->first = number;
+	p->last = number;
+	return number;
+}
+
+/* NULL: out of memory. */
+static struct resource_value *value_new(struct resources *r)
 {
 	void *bigger = r->value_count < UINT32_MAX ? array_grown(r->values, r->value_count + 1u,
 								 &r->value_room, sizeof(*r->values))
 						   : NULL;
 
-	if (bigger)
-		r->values = bigger;
-	else
-		r->failed = 1;
-	return bigger != NULL;
+	if (!bigger)
+		return NULL;
+	r->values = bigger;
+	return &r->values[r->value_count++];
 }
 
 void resources_put(struct resources *r, uint32_t process, const char *key,
 		   const struct resource_value *value)
 {
-	uint32_t of[2] = {process, names_id(&r->keys, key)}, *at, number;
-	struct resource_attribute *a;
+	uint32_t id = names_id(&r->keys, key);
+	uint32_t number = id ? attribute_of(r, process, id) : 0, *at;
+	struct resource_attribute *a = number ? &r->attributes[number - 1] : NULL;
+	struct resource_value *new;
 
-	number = rows_put(&r->index, of, sizeof(of), &r->attributes, &r->attribute_count,
-			  &r->attribute_room, sizeof(*a));
-	if (!number || !make_room(r)) {
-		r->failed = 1;
+	r->failed |= id && !a;
+	if (!a)
 		return;
-	}
-	a = &r->attributes[number - 1];
-	a->process = process;
-	a->key = of[1];
 	at = resources_place(r, a, value->since_ns);
 	if (*at && value_at(r, *at)->since_ns == value->since_ns) {
 		value_at(r, *at)->value = value->value;
@@ -74,10 +98,16 @@ void resources_put(struct resources *r, uint32_t process, const char *key,
 	}
 	if (a->count == RESOURCE_VALUES_MAX)
 		return;
+	new = value_new(r);
+	if (!new) {
+		r->failed = 1;
+		return;
+	}
+	/* (the values may have moved) */
+	at = resources_place(r, a, value->since_ns);
 	a->count++;
-	number = ++r->value_count;
-	*value_at(r, number) = (struct resource_value){value->since_ns, value->value, *at};
-	*at = number;
+	*new = (struct resource_value){value->since_ns, value->value, *at};
+	*at = r->value_count;
 }
 
 uint32_t resources_value(const struct resources *r, uint32_t process, uint32_t key, int64_t time_ns)
@@ -86,7 +116,7 @@ uint32_t resources_value(const struct resources *r, uint32_t process, uint32_t k
 	const uint64_t *number = r->index ? map_get(r->index, of, sizeof(of)) : NULL;
 	uint32_t at;
 
-	if (!number || !*number)
+	if (key == NO_KEY || !number || !*number)
 		return 0;
 	at = r->attributes[*number - 1].newest;
 	while (at && value_at(r, at)->since_ns > time_ns && value_at(r, at)->older)
@@ -99,10 +129,26 @@ uint32_t resources_newest(const struct resources *r, const struct resource_attri
 	return a->newest ? value_at(r, a->newest)->value : 0;
 }
 
-int resources_has(const struct resources *r, uint32_t process)
+static const struct resource_attribute *attribute_at(const struct resources *r, uint32_t number)
 {
-	for (uint32_t i = 0; i < r->attribute_count; i++)
-		if (r->attributes[i].process == process && resources_newest(r, &r->attributes[i]))
-			return 1;
-	return 0;
+	return number ? &r->attributes[number - 1] : NULL;
+}
+
+static uint32_t first_of(const struct resources *r, uint32_t process)
+{
+	const uint32_t of[2] = {process, NO_KEY};
+	const uint64_t *number = r->index ? map_get(r->index, of, sizeof(of)) : NULL;
+
+	return number && *number ? r->processes[*number - 1].first : 0;
+}
+
+const struct resource_attribute *resources_next(const struct resources *r, uint32_t process,
+						const struct resource_attribute *last)
+{
+	const struct resource_attribute *a =
+		attribute_at(r, last ? last->next : first_of(r, process));
+
+	while (a && !resources_newest(r, a))
+		a = attribute_at(r, a->next);
+	return a;
 }

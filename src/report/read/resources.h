@@ -26,6 +26,11 @@ struct resource_attribute {
 	uint32_t process; /* as threads have it: "demo [1200]", id in model.names */
 	uint32_t key;     /* id in resources.keys */
 	uint32_t newest, count;
+	uint32_t next; /* number of the process's next one, from 1; 0 = it is the last */
+};
+
+struct resource_process {
+	uint32_t first, last; /* numbers of its attributes */
 };
 
 struct resources {
@@ -33,8 +38,9 @@ struct resources {
 	struct map *index;
 	struct resource_attribute *attributes;
 	struct resource_value *values;
-	uint32_t attribute_count, value_count;
-	size_t attribute_room, value_room;
+	struct resource_process *processes;
+	uint32_t attribute_count, value_count, process_count;
+	size_t attribute_room, value_room, process_room;
 	int failed; /* out of memory */
 };
 
@@ -48,9 +54,11 @@ void resources_put(struct resources *r, uint32_t process, const char *key,
 /* The value then; 0 = none. */
 uint32_t resources_value(const struct resources *r, uint32_t process, uint32_t key,
 			 int64_t time_ns);
-/* Has the process said anything? */
-int resources_has(const struct resources *r, uint32_t process);
-/* The last one. */
+/* The attributes of a process that have a value: the one after @last, the first one for NULL. NULL:
+ * there are no more. */
+const struct resource_attribute *resources_next(const struct resources *r, uint32_t process,
+						const struct resource_attribute *last);
+/* The newest value. */
 uint32_t resources_newest(const struct resources *r, const struct resource_attribute *a);
 
 #endif

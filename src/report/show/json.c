@@ -39,8 +39,8 @@ static json_t *lost(const struct facts *f)
 	json_object_set_new(o, RECORDING_COUNTER_PENDING, json_integer(0));
 	for (uint32_t i = 0; i < f->counter_count; i++)
 		if (strcmp(facts_name(f, f->counters[i].kind), "lost") == 0)
-			json_object_set_new(o, facts_name(f, f->counters[i].name),
-					    json_integer(f->counters[i].value));
+			json_set_named(o, facts_name(f, f->counters[i].name),
+				       json_integer(f->counters[i].value));
 	return o;
 }
 
@@ -49,8 +49,8 @@ static json_t *counters(const struct facts *f)
 	json_t *o = json_object();
 
 	for (uint32_t i = 0; i < f->counter_count; i++)
-		json_object_set_new(o, facts_name(f, f->counters[i].name),
-				    json_integer(f->counters[i].value));
+		json_set_named(o, facts_name(f, f->counters[i].name),
+			       json_integer(f->counters[i].value));
 	return o;
 }
 
@@ -60,12 +60,10 @@ static json_t *histograms(const struct facts *f)
 
 	for (uint32_t i = 0; i < f->bucket_count; i++) {
 		const char *of = facts_name(f, f->buckets[i].name);
-		json_t *rows = json_object_get(o, of);
+		json_t *rows = json_named(o, of);
 
-		if (!rows) {
-			rows = json_array();
-			json_object_set_new(o, of, rows);
-		}
+		if (!rows && json_set_named(o, of, json_array()) == 0)
+			rows = json_named(o, of);
 		json_array_append_new(rows, json_pack("{s:I,s:I}", "up_to",
 						      (json_int_t)f->buckets[i].up_to, "count",
 						      (json_int_t)f->buckets[i].count));
@@ -110,16 +108,12 @@ static json_t *quantiles(const struct facts *f)
 static json_t *resource_of(const struct model *m, uint32_t process)
 {
 	const struct resources *all = &m->resources;
+	const struct resource_attribute *a = NULL;
 	json_t *o = json_object();
 
-	for (uint32_t i = 0; i < all->attribute_count; i++) {
-		const struct resource_attribute *a = &all->attributes[i];
-		uint32_t value = resources_newest(all, a);
-
-		if (a->process == process && value)
-			json_set_named(o, names_text(&all->keys, a->key),
-				       json_text(names_text(&m->names, value)));
-	}
+	while ((a = resources_next(all, process, a)))
+		json_set_named(o, names_text(&all->keys, a->key),
+			       json_text(names_text(&m->names, resources_newest(all, a))));
 	return o;
 }
 
@@ -148,10 +142,10 @@ static json_t *event_types(const struct facts *f)
 	for (uint32_t i = 0; i < f->type_count; i++) {
 		const struct fact_type *t = &f->types[i];
 
-		json_object_set_new(o, facts_name(f, t->name),
-				    json_pack("{s:o,s:o,s:b}", "events", json_number(t->events),
-					      "period_ns", json_number(t->period_ns), "counted",
-					      t->counted));
+		json_set_named(o, facts_name(f, t->name),
+			       json_pack("{s:o,s:o,s:b}", "events", json_number(t->events),
+					 "period_ns", json_number(t->period_ns), "counted",
+					 t->counted));
 	}
 	return o;
 }
@@ -165,8 +159,8 @@ static json_t *show_json_context(const struct model *m, const struct row *r)
 		const struct context_item *c = &r->common[i];
 		const char *key = context_key_name(m, c->key);
 
-		if (!json_object_get(o, key))
-			json_object_set_new(o, key, json_name(m, c->value));
+		if (!json_named(o, key))
+			json_set_named(o, key, json_name(m, c->value));
 	}
 	return o;
 }

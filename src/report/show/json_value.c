@@ -33,6 +33,15 @@ json_t *json_text(const char *s)
 	return s ? json_bytes(s, strlen(s)) : json_null();
 }
 
+json_t *json_named(const json_t *o, const char *name)
+{
+	json_t *key = json_text(name);
+	json_t *value = key ? json_object_get(o, json_string_value(key)) : NULL;
+
+	json_decref(key);
+	return value;
+}
+
 int json_set_named(json_t *o, const char *name, json_t *value)
 {
 	json_t *key = json_text(name);

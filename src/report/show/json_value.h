@@ -14,7 +14,9 @@ json_t *json_bytes(const char *text, size_t bytes);
 /* The same up to its NUL; null for NULL. */
 json_t *json_text(const char *s);
 
-/* json_object_set_new() under a name that is out of a file, and made a key as json_text() does. */
+/* json_object_get() and _set_new() under a name that is out of a file, and made a key as
+ * json_text() does. */
+json_t *json_named(const json_t *o, const char *name);
 int json_set_named(json_t *o, const char *name, json_t *value);
 
 #define JSON_PRETTY (JSON_INDENT(2) | JSON_REAL_PRECISION(9))

@@ -125,11 +125,10 @@ static uint32_t head_attributes(const struct model *m, uint32_t process, uint32_
 	uint32_t count = 0;
 
 	for (int rank = 0; rank <= resource_rank(""); rank++) {
-		for (uint32_t i = 0; i < all->attribute_count; i++) {
-			const struct resource_attribute *a = &all->attributes[i];
+		const struct resource_attribute *a = NULL;
 
-			if (a->process != process || !resources_newest(all, a) ||
-			    resource_rank(names_text(&all->keys, a->key)) != rank ||
+		while ((a = resources_next(all, process, a))) {
+			if (resource_rank(names_text(&all->keys, a->key)) != rank ||
 			    count++ >= most)
 				continue;
 			fputs(count > 1 ? ", " : ": ", out);
@@ -147,7 +146,7 @@ static void head_resources(const struct report *r, const struct text_style *s, F
 	for (uint32_t i = 0; i < r->facts->process_count; i++) {
 		uint32_t process = r->facts->processes[i].name, count;
 
-		if (!resources_has(&r->model->resources, process))
+		if (!resources_next(&r->model->resources, process, NULL))
 			continue;
 		fprintf(out, "%-12s", lines++ ? "" : "resource");
 		if (lines > PROCESSES_SHOWN && !s->counters) {

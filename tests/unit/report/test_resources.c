@@ -52,17 +52,40 @@ static void what_is_gone_has_no_value(void **state)
 
 	(void)state;
 	assert_int_equal(resources_init(&r), 0);
-	assert_false(resources_has(&r, SHOP));
+	assert_false(resources_next(&r, SHOP, NULL) != NULL);
 	assert_int_equal(at(&r, SHOP, "team", 0), 0);
 	put(&r, SHOP, "team", 100, 7);
-	assert_true(resources_has(&r, SHOP));
-	assert_false(resources_has(&r, TILL));
+	assert_true(resources_next(&r, SHOP, NULL) != NULL);
+	assert_false(resources_next(&r, TILL, NULL) != NULL);
 	put(&r, SHOP, "team", 200, 0);
 	assert_int_equal(at(&r, SHOP, "team", 199), 7);
 	assert_int_equal(at(&r, SHOP, "team", 200), 0);
 	assert_int_equal(at(&r, TILL, "team", 100), 0);
-	assert_false(resources_has(&r, SHOP));
+	assert_false(resources_next(&r, SHOP, NULL) != NULL);
 	assert_int_equal(resources_newest(&r, &r.attributes[0]), 0);
+	resources_free(&r);
+}
+
+static void attributes_are_found_by_their_process(void **state)
+{
+	const struct resource_attribute *a;
+	struct resources r;
+
+	(void)state;
+	assert_int_equal(resources_init(&r), 0);
+	put(&r, SHOP, "name", 100, 7);
+	put(&r, TILL, "name", 100, 8);
+	put(&r, SHOP, "gone", 100, 0);
+	put(&r, SHOP, "version", 100, 9);
+	a = resources_next(&r, SHOP, NULL);
+	assert_string_equal(names_text(&r.keys, a->key), "name");
+	a = resources_next(&r, SHOP, a);
+	assert_string_equal(names_text(&r.keys, a->key), "version");
+	assert_null(resources_next(&r, SHOP, a));
+	assert_int_equal(resources_newest(&r, resources_next(&r, TILL, NULL)), 8);
+	put(&r, TILL, "", 100, 8); /* is none */
+	assert_null(resources_next(&r, TILL, resources_next(&r, TILL, NULL)));
+	assert_false(r.failed);
 	resources_free(&r);
 }
 
@@ -114,6 +137,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_value_holds_until_the_next),
 		cmocka_unit_test(what_is_gone_has_no_value),
+		cmocka_unit_test(attributes_are_found_by_their_process),
 		cmocka_unit_test(values_are_bounded),
 		cmocka_unit_test(a_key_is_of_the_samples_process_and_time),
 	};
