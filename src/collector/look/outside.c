@@ -38,7 +38,7 @@ struct watched {
 	struct threads *threads;
 	struct wall *wall;           /* NULL: off */
 	struct looks *looks;         /* NULL: out of memory */
-	struct published *published; /* NULL: not wanted, or out of memory */
+	struct published *published; /* NULL: out of memory */
 	struct priming priming;
 	struct account account;
 	struct session_counts counts; /* what is counted here */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What others publish, for samples from outside: see published.h. */
+/* What others publish, and where handlers find it: see published.h. */
 #include "collector/look/published.h"
 
 #include "base/clock.h"
@@ -99,6 +99,11 @@ static int by_others(const struct published *p)
 	       p->labels.own;
 }
 
+static int is_in_reach(int64_t distance)
+{
+	return distance <= WEFT_PUBLISHED_REACH && distance >= -WEFT_PUBLISHED_REACH;
+}
+
 /* Where handlers find the first of others; 0: there is none that they can reach. */
 static uint64_t place_for_handlers(const struct published_variable *v, struct weft_published *out,
 				   uint64_t *generation)
@@ -106,11 +111,11 @@ static uint64_t place_for_handlers(const struct published_variable *v, struct we
 	const struct tls_place *place = variable_of_others(v);
 	uint64_t distance;
 
-	if (!place || place->offset > WEFT_PUBLISHED_REACH || place->offset < -WEFT_PUBLISHED_REACH)
+	if (!place || !is_in_reach(place->offset))
 		return 0;
 	distance = (uint64_t)place->offset & ((UINT64_C(1) << WEFT_PUBLISHED_MODULE_SHIFT) - 1);
 	if (!place->is_dynamic) {
-		if (llabs(place->edge) > llabs(out->tls_edge))
+		if (is_in_reach(place->edge) && llabs(place->edge) > llabs(out->tls_edge))
 			out->tls_edge = place->edge;
 		return distance;
 	}
@@ -122,8 +127,7 @@ static uint64_t place_for_handlers(const struct published_variable *v, struct we
 	return place->module << WEFT_PUBLISHED_MODULE_SHIFT | distance;
 }
 
-/* To the process's handlers, and the worker. The keys that a record uses may not be known as it is
- * told: whatever is new of them is told at the next look. */
+/* To the process's handlers. */
 static void published_tell(struct published *p)
 {
 	struct weft_published v = {0};
@@ -150,7 +154,7 @@ int published_look(struct published *p, uint64_t now_ns)
 	before = by_others(p);
 	if (published_open_target(p) == 0) {
 		otel_process_find(p->target, &p->keys);
-		if (p->keys.is_read)
+		if (p->keys.is_read && !p->keys.error)
 			process_tell_context(p->process, &p->keys.payload, now_ns);
 		if (p->from != PUBLISHED_WEFT)
 			find_variables(p);
@@ -243,8 +247,7 @@ static void published_add_kind(struct published *p, const struct published_kind 
 	const struct published_variable *v = kind->variable;
 	uint64_t at[VARIABLE_PLACES];
 
-	if (variable_addresses(p->target, v, t->pointer, at))
-		return;
+	variable_addresses(p->target, v, t->pointer, at);
 	for (int i = 0; i < v->count; i++) {
 		int rc = at[i] && !v->is_own[i] ? published_read(p, at[i], kind->read) : -ENODATA;
 

@@ -2,14 +2,15 @@
 /*
  * What other libraries publish of a process's threads for readers outside: OpenTelemetry's thread
  * context and Custom Labels v1, whoever writes them, read with src/reader for samples that are
- * taken from outside.
+ * taken from outside. Where the variables lie is told to the process's handlers, and the process
+ * context to the worker (process/published_context.h).
  *
  *   writes   the thread itself, in its own memory; at each instruction it is whole, or says that it
  *            is not (a pointer that is NULL, valid = 0)
  *   reads    the outside thread, once for each look, while the thread stands still: so one reading
  *            is enough. That it stood still the caller proves, and else drops what was read
  *            (wall_look.c, wall_delay.c)
- *   dies     nothing is shared and nothing is changed there: a process, thread or library that goes
+ *   dies     nothing of the libraries' is changed: a process, thread or library that goes
  *            leaves addresses that cannot be read, which is an error of one look
  *   lies     every address and length is the process's word: the reader bounds them all, and what
  *            can be had of a set is what a record of a sample holds (abi/session.h)

@@ -62,8 +62,16 @@ const struct published_context *process_published_context(const struct process *
 static void tell_variable(struct weft_published_variable *to,
 			  const struct weft_published_variable *v)
 {
-	store_relaxed(&to->generation, load_relaxed(&v->generation));
-	store_release(&to->at, load_relaxed(&v->at));
+	uint64_t at = load_acquire(&v->at), generation = load_relaxed(&v->generation);
+
+	if (load_relaxed(&to->at) == at && load_relaxed(&to->generation) == generation)
+		return;
+	/* A place is never met with the generation of one before it. Pairs: published_place() of
+	 * runtime/sample/sample_published.c, and the load above where a forked child is told. */
+	store_relaxed(&to->at, 0);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	store_relaxed(&to->generation, generation);
+	store_release(&to->at, at);
 }
 
 static void tell_variables(struct weft_published *to, const struct weft_published *v)

@@ -24,7 +24,8 @@ struct published_context {
 	struct otel_payload payload;
 };
 
-/* Of the outside thread: the process context as it is now. Nothing is done where it says what the
+/* Of the outside thread: the process context as it is now; what a record uses of its key map before
+ * it is told is passed over. Nothing is done where it says what the
  * one before said; without memory that one stays. */
 void process_tell_context(struct process *p, const struct otel_payload *payload, uint64_t now_ns);
 

@@ -94,19 +94,21 @@ static int variable_comes_first(const struct published_variable *v, int one, int
 int variable_addresses(const struct target *t, const struct published_variable *v, uint64_t pointer,
 		       uint64_t at[VARIABLE_PLACES])
 {
-	for (int k = 0; k < v->count; k++) {
-		int rc = tls_address(t, &v->place[k], pointer, &at[k]);
+	int rc = 0;
 
-		if (rc && rc != -ENODATA && rc != -EFAULT)
-			return rc;
-		if (rc)
+	for (int k = 0; k < v->count; k++) {
+		int one = tls_address(t, &v->place[k], pointer, &at[k]);
+
+		if (one)
 			at[k] = 0;
+		if (!rc && one != -ENODATA && one != -EFAULT)
+			rc = one;
 	}
 	for (int k = 0; k < v->count; k++)
 		for (int n = 0; n < v->count; n++)
 			if (n != k && at[n] == at[k] && variable_comes_first(v, n, k))
 				at[k] = 0;
-	return 0;
+	return rc;
 }
 
 static int variable_is_same(const struct tls_place *a, const struct tls_place *b)

@@ -33,7 +33,8 @@ void variables_find(struct target *t, struct published_variable *otel_thread,
 /*
  * variable_addresses() - where the thread with this thread pointer has the variable: at[k] by
  * v->place[k]. 0: nowhere yet; or where another has it already, for the symbol of the first module
- * serves all that define it, and then it is weft's own if one of them is. 0 or -errno.
+ * serves all that define it, and then it is weft's own if one of them is. 0; or -errno, where one
+ * is not to be had: the others are right all the same.
  */
 int variable_addresses(const struct target *t, const struct published_variable *v, uint64_t pointer,
 		       uint64_t at[VARIABLE_PLACES]);

@@ -125,12 +125,11 @@ static int place_module(struct target *t, const struct tls_symbol *s, uint64_t s
 
 static void set_edge(const struct tls_symbol *s, struct tls_place *p)
 {
-	int64_t block = p->offset - (int64_t)s->value;
+	uint64_t block = (uint64_t)p->offset - s->value;
 
-	if (p->is_dynamic)
-		p->edge = 0;
-	else
-		p->edge = s->machine == EM_AARCH64 ? block + (int64_t)s->memory_bytes : block;
+	if (s->machine == EM_AARCH64)
+		block += s->memory_bytes;
+	p->edge = p->is_dynamic ? 0 : (int64_t)block;
 }
 
 static int place_by_model(struct target *t, const struct tls_symbol *s, uint64_t bias,

@@ -161,7 +161,7 @@ struct published_place {
 /* 0: nowhere, or where no variable can be. */
 static int published_place(const struct weft_published_variable *v, struct published_place *out)
 {
-	uint64_t at = load_relaxed(&v->at);
+	uint64_t at = load_acquire(&v->at); /* pairs: tell_variable() of the collector */
 	int shift = 64 - WEFT_PUBLISHED_MODULE_SHIFT;
 
 	if (LIKELY(!at))
