@@ -53,7 +53,8 @@ struct weft_attached {
  * weft_context_prepare() - makes a context that can be attached.
  * @context: ids, trace id and flags; NULL: none. Its tags are not looked at. Not kept.
  * @labels, @count: its labels, each one's result is filled in: SET, UPDATED (the key came before;
- *                  the later value holds), TRUNCATED, ABSENT (no value), NO_ROOM (a thread holds
+ *                  the later value holds), REMOVED (it came before, and has no value now),
+ *                  TRUNCATED, ABSENT (no value), NO_ROOM (a thread holds
  *                  no more), RESERVED, INVALID. Not kept. May be NULL, 0.
  *
  * Returns NULL if there is no memory, or weft does not work in this process: what is then attached

@@ -20,10 +20,13 @@
 
 static struct weft_prepared *free_pieces[CLASSES];
 static struct weft_prepared *retired;
-static uint32_t retired_count;
+static uint32_t retired_count, kept_count; /* of these, named when they were looked at last */
 static uint64_t round_of_marks;
 static uint64_t last_generation = UINT64_C(1) << 62; /* (a coroutine's block had others) */
-static uint8_t *slab, *slab_end;                     /* what is left of the newest block */
+static struct {
+	uint8_t *at;
+	uint64_t left;
+} slab; /* what is left of the newest block */
 
 static unsigned int class_of(uint64_t bytes)
 {
@@ -74,15 +77,29 @@ static void prepared_reclaim(void)
 		p->next = free_pieces[class_of(p->bytes)];
 		free_pieces[class_of(p->bytes)] = p;
 	}
+	kept_count = retired_count;
 }
 
-/* Threads that have anything attached are at most as many as slots. */
+/* The more there is to look at, the more must have been freed since the last time. */
 static int is_time_to_reclaim(void)
 {
-	return retired_count >= PATIENCE + (weft_rt_has_session() ? weft_rt_slots_high() / 4 : 0);
+	uint32_t slots = weft_rt_has_session() ? weft_rt_slots_high() : 0;
+
+	return retired_count - kept_count >= PATIENCE + (kept_count + slots) / 4;
 }
 
 /* ---- pieces that were never used */
+
+/* As many bytes as are left, or fewer. In between it is less that is left. */
+static struct weft_prepared *prepared_slice(uint64_t bytes)
+{
+	uint8_t *at = slab.at;
+
+	slab.left -= bytes;
+	KEEP_ORDER();
+	slab.at = at + bytes;
+	return (struct weft_prepared *)(void *)at;
+}
 
 /* What is left of the last block is cut up, too. */
 static void prepared_take_block(void)
@@ -92,30 +109,26 @@ static void prepared_take_block(void)
 
 	if (!block)
 		return;
-	for (unsigned int n = CLASSES; slab && n-- > 0;)
-		while ((uint64_t)(slab_end - slab) >= UINT64_C(1) << (n + LEAST_BITS)) {
-			struct weft_prepared *p = (struct weft_prepared *)(void *)slab;
+	for (unsigned int n = CLASSES; n-- > 0;)
+		while (slab.left >= UINT64_C(1) << (n + LEAST_BITS)) {
+			struct weft_prepared *p = prepared_slice(UINT64_C(1) << (n + LEAST_BITS));
 
-			slab += UINT64_C(1) << (n + LEAST_BITS);
 			p->bytes = 1u << (n + LEAST_BITS);
 			p->next = free_pieces[n];
 			free_pieces[n] = p;
 		}
-	slab = block;
-	slab_end = block + bytes;
+	slab.left = 0;
+	KEEP_ORDER();
+	slab.at = block;
+	KEEP_ORDER();
+	slab.left = bytes;
 }
 
 static struct weft_prepared *prepared_cut(uint64_t bytes)
 {
-	struct weft_prepared *p;
-
-	if ((uint64_t)(slab_end - slab) < bytes)
+	if (slab.left < bytes)
 		prepared_take_block();
-	if ((uint64_t)(slab_end - slab) < bytes)
-		return NULL;
-	p = (struct weft_prepared *)(void *)slab;
-	slab += bytes;
-	return p;
+	return slab.left < bytes ? NULL : prepared_slice(bytes);
 }
 
 static struct weft_prepared *prepared_take(unsigned int class)

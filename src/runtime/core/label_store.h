@@ -86,8 +86,6 @@ _Static_assert(sizeof(struct weft_label_owner) <= sizeof(((struct weft_slot_labe
 _Static_assert(sizeof(struct weft_label_store) <= sizeof(((struct weft_slot_labels *)0)->store),
 	       "and so have those of its store");
 
-struct weft_prepared;
-
 /*
  * Prepared contexts that the thread has attached, outermost first (context/prepared.h). While there
  * is one, ext.label_set leads to its set; the store in use stays as it was, and is written only

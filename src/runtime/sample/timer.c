@@ -102,9 +102,12 @@ static void timer_missing(struct weft_slot *slot)
 /* The engine has ended for good, while the recording goes on. */
 void weft_timer_all_missing(void)
 {
-	for (uint32_t i = 0; weft_timer_is_wanted() && i < weft_rt_slots_high(); i++)
-		if (weft_rt_live_slot(i))
-			timer_missing(weft_rt_slot(i));
+	for (uint32_t i = 0; weft_timer_is_wanted() && i < weft_rt_slots_high(); i++) {
+		struct weft_slot *slot = weft_rt_live_slot(i);
+
+		if (slot)
+			timer_missing(slot);
+	}
 }
 
 void weft_timer_make_for(struct weft_slot *slot)
