@@ -156,6 +156,15 @@ static void prepared_put_ids(struct weft_prepared *p, const struct weft_context 
 	p->trace[3] = context->trace_flags | p->generation[0] << 32;
 }
 
+/* Another library's key map is read again for keys that it did not have: what is prepared never
+ * changes, so it cannot get them later, as a thread's own record does. */
+static void prepared_meet_keys(const struct weft_custom_labels_set *set)
+{
+	for (uint64_t n = WEFT_CUSTOM_LABELS_RESERVED; n < set->count; n++)
+		weft_otel_key((const char *)set->storage[n].key.buf, set->storage[n].key.bytes);
+	weft_publish_deferred();
+}
+
 /* What a piece has to hold: two ids of up to twenty digits; a record as long as its values. */
 static uint64_t prepared_bytes(const struct chosen *c)
 {
@@ -190,9 +199,11 @@ WEFT_API struct weft_prepared *weft_context_prepare(const struct weft_context *c
 	prepared_put_ids(p, from);
 	record = (void *)(((uintptr_t)put_set(p, &chosen) + 7) & ~(uintptr_t)7);
 	p->record = 0;
-	if (load_relaxed(&weft_publish_state) & WEFT_SHOWS_OTEL &&
-	    weft_otel_prepare(record, from, &p->set))
-		p->record = (uint64_t)(uintptr_t)record;
+	if (load_relaxed(&weft_publish_state) & WEFT_SHOWS_OTEL) {
+		prepared_meet_keys(&p->set);
+		if (weft_otel_prepare(record, from, &p->set))
+			p->record = (uint64_t)(uintptr_t)record;
+	}
 	p->lacks = ~((uint32_t)WEFT_ATTACH_LIVES | WEFT_SHOWS_LABELS |
 		     (p->record ? WEFT_SHOWS_OTEL : 0u));
 	return p;

@@ -173,24 +173,33 @@ static const struct weft_custom_labels_set *otel_thread_own_set(const struct wef
 	return set && weft_labels_is_own(slot, set) ? set : NULL;
 }
 
+/* What a record may have of a label's value, behind two bytes, in so much room? */
+static int fits_record(const struct weft_custom_labels_string *value, uint32_t room)
+{
+	return value->bytes <= WEFT_OTEL_ATTRIBUTE_VALUE_BYTES && value->bytes + 2 <= room &&
+	       weft_otel_is_utf8(value->buf, value->bytes);
+}
+
+/* Its size. */
+static uint32_t record_put_value(uint8_t *to, int index,
+				 const struct weft_custom_labels_string *value)
+{
+	to[0] = (uint8_t)index;
+	to[1] = (uint8_t)value->bytes;
+	memcpy(to + 2, value->buf, value->bytes);
+	return (uint32_t)value->bytes + 2;
+}
+
 /* Writes one label to @to; returns its size, 0: it is left out. */
 static uint32_t write_label(const struct view *v, const struct weft_custom_labels_set *set,
 			    uint64_t n, uint8_t *to, uint32_t room)
 {
 	const struct weft_custom_labels_label *l = &set->storage[n];
-	uint64_t bytes = l->value.bytes;
-	int index;
+	int index = -1;
 
-	if (bytes > WEFT_OTEL_ATTRIBUTE_VALUE_BYTES || bytes + 2 > room ||
-	    !weft_otel_is_utf8(l->value.buf, bytes))
-		return 0;
-	index = otel_thread_key_of(v, n, (const char *)l->key.buf, l->key.bytes);
-	if (index < 0)
-		return 0;
-	to[0] = (uint8_t)index;
-	to[1] = (uint8_t)bytes;
-	memcpy(to + 2, l->value.buf, bytes);
-	return (uint32_t)bytes + 2;
+	if (fits_record(&l->value, room))
+		index = otel_thread_key_of(v, n, (const char *)l->key.buf, l->key.bytes);
+	return index < 0 ? 0 : record_put_value(to, index, &l->value);
 }
 
 /* Counts a label when it begins to be left out, not at each write. */
@@ -381,18 +390,20 @@ void weft_otel_edit_write(const struct weft_otel_edit *e, uint64_t generation)
 
 static uint32_t prepare_label(const struct weft_custom_labels_label *l, uint8_t *to, uint32_t room)
 {
-	int index;
+	int index = -1;
 
-	if (l->value.bytes > WEFT_OTEL_ATTRIBUTE_VALUE_BYTES || l->value.bytes + 2 > room ||
-	    !weft_otel_is_utf8(l->value.buf, l->value.bytes))
-		return 0;
-	index = weft_otel_key((const char *)l->key.buf, l->key.bytes);
-	if (index < 0 || !weft_otel_key_is_usable((uint32_t)index))
-		return 0;
-	to[0] = (uint8_t)index;
-	to[1] = (uint8_t)l->value.bytes;
-	memcpy(to + 2, l->value.buf, l->value.bytes);
-	return (uint32_t)l->value.bytes + 2;
+	if (fits_record(&l->value, room))
+		index = weft_otel_key((const char *)l->key.buf, l->key.bytes);
+	return index < 0 ? 0 : record_put_value(to, index, &l->value);
+}
+
+static void count_unprepared(const struct weft_custom_labels_label *l)
+{
+	if (!weft_rt_is_ready())
+		return;
+	weft_rt_count(WEFT_COUNTER_OTEL_LEFT_OUT, 1);
+	if (weft_otel_key_has_no_room((const char *)l->key.buf, l->key.bytes))
+		weft_rt_count(WEFT_COUNTER_OTEL_KEYS_FULL, 1);
 }
 
 /* Both ids, or none; the local root span before the labels, as in a thread's own record. */
@@ -429,8 +440,8 @@ uint32_t weft_otel_prepare(struct weft_otel_record *r, const struct weft_context
 		uint32_t bytes = prepare_label(&set->storage[n], r->attributes + at,
 					       WEFT_OTEL_ATTRIBUTES_BYTES - at);
 
-		if (!bytes && weft_rt_is_ready())
-			weft_rt_count(WEFT_COUNTER_OTEL_LEFT_OUT, 1);
+		if (!bytes)
+			count_unprepared(&set->storage[n]);
 		at += bytes;
 	}
 	r->attributes_bytes = (uint16_t)at;

@@ -4,7 +4,7 @@
  * publishes as OpenTelemetry's thread context, as its bytes, and as Custom Labels, as labels.
  * abi/sample_parts.h has the contract, and why memory is read as it is here: what lies on the
  * thread's known stack or in its static TLS directly, all else by process_vm_readv. No pointer and
- * no length is believed. While nobody publishes it is two loads.
+ * no length is believed. While nobody publishes it is four loads.
  *
  * weft_sample_published_bytes() is called before there is a record, to reserve room;
  * weft_sample_published_put() once its labels are in. It reads straight into the ring, and loads
