@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by tests that are steps, one after the other, in a directory of their own; TAP. Such a
-# test ends with `finish`. $within, if it is set, stands before each command: "timeout 300".
+# test ends with `finish`. $within, if it is set, stands before each command: "timeout 300"; these are
+# programs then, not functions.
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 n=0 status=0

@@ -401,10 +401,10 @@ class prepared
 };
 
 /** The thread works for a prepared context until the guard ends. */
-class attach
+class [[nodiscard]] attach
 {
       public:
-	explicit attach(const prepared &p) noexcept
+	[[nodiscard]] explicit attach(const prepared &p) noexcept
 	{
 		::weft_context_attach(&before_, p.get());
 	}

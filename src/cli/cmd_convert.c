@@ -104,8 +104,9 @@ static const struct cli_option options[] = {
 	{"output", 'o', CLI_FILE, 0, "OUT",
 	 .help = "Write this file, whole or not at all; - or none: standard output"},
 	{"by", 'b', CLI_TEXT, CLI_LIST, "KEY,...",
-	 .help = "Put span, root, trace, thread, process, state, tag:NAME or label:KEY before the "
-		 "stacks (pprof: only these labels)"},
+	 .help = "Put span, root, trace, thread, process, state, tag:NAME, label:KEY or "
+		 "resource:KEY "
+		 "before the stacks (pprof: only these labels)"},
 	RECORDING_OPTION_WHERE,
 	RECORDING_OPTION_EVENT,
 	RECORDING_OPTION_NO_INLINES,

@@ -76,14 +76,17 @@ for way in plain nested threads asyncio executor; do
 		step "$way: all with the label from baggage" all_under label:tenant acme
 	fi
 done
-step "by OTEL_PYTHON_CONTEXT: recorded" recorded env OTEL_PYTHON_CONTEXT=weft_context python3 "$orders" plain 1
+step "by OTEL_PYTHON_CONTEXT: recorded" recorded env OTEL_PYTHON_CONTEXT=weft_context python3 "$orders" plain 2
 step "by OTEL_PYTHON_CONTEXT: shares by name" shares_agree label:span.name
 
 # Attaching and detaching alone would not do; and this test would notice.
-wrong_shares() { ! shares_agree label:span.name; }
+wrong_shares() {
+	shares_agree label:span.name
+	[ $? -eq 1 ]
+}
 step "tasks that are not followed: recorded" recorded python3 -c "import weft_otel._asyncio as a, sys
 a.follow = lambda runtime: None
-sys.argv[1:] = ['$orders', 'asyncio', '1']
+sys.argv[1:] = ['$orders', 'asyncio', '2']
 import weft_otel.__main__"
 step "tasks that are not followed: wrong shares" wrong_shares
 

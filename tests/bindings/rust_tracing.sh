@@ -13,7 +13,7 @@ version=$(rustc --version | cut -d' ' -f2)
 	{ echo "1..0 # skip rustc $version is older than the crates allow"; exit 77; }
 . "$source/tests/steps.sh"
 . "$source/tests/bindings/shares.sh"
-within="timeout 500"
+within="timeout 350"
 unset RUSTFLAGS WEFT_STATIC LD_PRELOAD
 
 # Cargo writes beside the sources.

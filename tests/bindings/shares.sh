@@ -5,7 +5,7 @@
 
 # recorded COMMAND...: what it prints goes to $scratch/own, the recording to $scratch/out.jfr.
 recorded() {
-	WEFT_CACHE="$scratch/cache" "$weft" record -F 400 -o "$scratch/out.jfr" -- "$@" >"$scratch/own" &&
+	WEFT_CACHE="$scratch/cache" timeout 120 "$weft" record -F 400 -o "$scratch/out.jfr" -- "$@" >"$scratch/own" &&
 		cat "$scratch/own" && [ -s "$scratch/own" ]
 }
 
@@ -16,14 +16,14 @@ rows() {
 
 # shares_agree BY [COLUMN]: the samples of each span are so many as its CPU time demands, within
 # four standard deviations and a hundredth; what has no span is passed over. COLUMN of the program's
-# lines is the key: 1, its name, or 3, its id.
+# lines is the key: 1, its name, or 3, its id. 1: they do not; 2: there are too few samples to tell.
 shares_agree() {
-	rows --by "$1" >"$scratch/rows"
+	rows --by "$1" >"$scratch/rows" || return 2
 	awk -v column="${2:-1}" '
 		FNR == NR { own[$column] += $2; sum += $2; next }
 		$1 in own && own[$1] > 0 { n[$1] = $NF; all += $NF }
 		END {
-			if (all < 300) { print all + 0 " samples in spans"; exit 1 }
+			if (all < 300) { print all + 0 " samples in spans"; exit 2 }
 			for (key in own) {
 				if (own[key] == 0) continue
 				p = own[key] / sum; d = n[key] / all - p; limit = 4 * sqrt(p * (1 - p) / all) + 0.01

@@ -133,10 +133,14 @@ headers_all_there() {
 step "every public header is installed, and no other" headers_all_there
 
 python_there() {
-	(cd "$source/bindings/python" && find weft_otel* -name __pycache__ -prune -o -type f -print | sort) >"$scratch/ours"
+	(cd "$source/bindings/python" && find weft_otel weft_otel-*.dist-info -name __pycache__ -prune -o -type f -print | sort) >"$scratch/ours"
 	(cd "$root/usr/share/weft/python" && find . -type f | sed 's/^..//' | sort) >"$scratch/theirs"
 	diff "$scratch/ours" "$scratch/theirs" && env PYTHONPATH="$root/usr/share/weft/python" python3 -B -c \
-		'from importlib.metadata import distribution as d; print([e.name for e in d("weft_otel").entry_points])'
+		'from importlib.metadata import distribution as d
+entry, = d("weft_otel").entry_points
+assert (entry.name, entry.value) == ("weft_context", "weft_otel:WeftRuntimeContext"), entry' &&
+		grep -qx "version = \"$(sed -n 's/^Version: //p' "$source"/bindings/python/weft_otel-*.dist-info/METADATA)\"" \
+			"$source/bindings/python/pyproject.toml"
 }
 step "the bridge of Python is installed, and its entry point is found" python_there
 

@@ -89,7 +89,7 @@
 	X(67, LABELS_NO_ROOM,      "labels_no_room",      INFO, "labels refused: all are in use, or a scope could not save them") \
 	X(68, LABELS_RESERVED,     "labels_reserved",     INFO, "labels refused: span-id and root-span-id are weft's") \
 	X(69, LABELS_FOREIGN,      "labels_foreign",      INFO, "times that a program put a label set of its own in place of weft's") \
-	X(70, LABELS_UNRECORDED,   "labels_unrecorded",   INFO, "samples without (all of) their labels: no room in the ring, who told them was lost, or a set of unknown make") \
+	X(70, LABELS_UNRECORDED,   "labels_unrecorded",   INFO, "samples without (all of) their labels: no room in the ring, who told them was lost, a set of unknown make that is not read, or more of another library's than a sample takes") \
 	X(71, PUBLISH_DEFERRED,    "publish_deferred",    INFO, "writes in a handler that the interrupted write published") \
 	X(72, PUBLISH_HEALED,      "publish_healed",      INFO, "abandoned writes taken over") \
 	X(73, OTEL_LEFT_OUT,       "otel_left_out",       INFO, "labels that did not fit in the OpenTelemetry record, or are not UTF-8") \

@@ -30,8 +30,8 @@
 int recording_key(struct key *key, const char *option, const char *text);
 int recording_wheres(const struct cli_args *args, struct where **out, size_t *count);
 void recording_wheres_free(struct where *wheres, size_t count);
-/* Warns of each tag or label, of bound keys and conditions, that nothing in the recording has: a
- * typing error looks like "(none)". */
+/* Warns of each tag, label or attribute of a resource, of bound keys and conditions, that nothing
+ * in the recording has: a typing error looks like "(none)". */
 void recording_warn(const char *path, const struct model *m, const struct key *by, size_t by_count,
 		    const struct where *wheres, size_t where_count);
 /* The first bytes of a file, which may be anything. How many there are. */
