@@ -3,56 +3,11 @@
 #include "collector/session/tsc_clock.h"
 
 #include "base/array.h"
-#include "base/clock.h"
-#include "proc/proc_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
-#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define LOOK_NS UINT64_C(1000000000)
-#define TRIES 5
 #define RATE_NS UINT64_C(1000000000) /* over which the newest rate is measured */
-
-#if defined(__x86_64__)
-int tsc_anchor_take(struct tsc_anchor *out)
-{
-	uint64_t best = UINT64_MAX;
-
-	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = __rdtsc();
-		uint64_t now_ns = clock_mono_ns();
-		uint64_t after = __rdtsc();
-
-		if (after - before >= best)
-			continue;
-		best = after - before;
-		*out = (struct tsc_anchor){before + best / 2, now_ns};
-	}
-	return 0;
-}
-#else
-int tsc_anchor_take(struct tsc_anchor *out)
-{
-	(void)out;
-	return -ENOTSUP;
-}
-#endif
-
-int tsc_is_the_clock(void)
-{
-	char text[16];
-	struct tsc_anchor anchor;
-
-	if (tsc_anchor_take(&anchor))
-		return 0;
-	proc_read(AT_FDCWD, CLOCKSOURCE, text, sizeof(text));
-	return strcmp(text, "tsc\n") == 0;
-}
 
 /* Keeps every second one of the older half: what is far back needs fewer. */
 static void thin_out(struct tsc_clock *c)
@@ -100,7 +55,7 @@ uint64_t tsc_clock_hz(const struct tsc_clock *c)
 	return (uint64_t)(ticks * 1000000000u / (last->mono_ns - c->anchor[0].mono_ns));
 }
 
-/* On the line through two anchors. It may go back beyond the clock's zero: then that. */
+/* On the line through two anchors. Where it leaves the clock's range, the end of that. */
 static uint64_t on_line(const struct tsc_anchor *a, const struct tsc_anchor *b, uint64_t tsc)
 {
 	__extension__ typedef unsigned __int128 wide;
@@ -136,8 +91,7 @@ int tsc_clock_ns(const struct tsc_clock *c, uint64_t tsc, uint64_t *out_ns)
 	if (next == 0)
 		*out_ns = on_line(&c->anchor[0], last, tsc);
 	else if (next == c->count)
-		*out_ns = last->mono_ns + (on_line(some_time_before(c), last, tsc) -
-					   on_line(some_time_before(c), last, last->tsc));
+		*out_ns = on_line(some_time_before(c), last, tsc);
 	else
 		*out_ns = on_line(&c->anchor[next - 1], &c->anchor[next], tsc);
 	return 0;

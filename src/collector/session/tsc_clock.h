@@ -14,14 +14,11 @@
 #ifndef WEFT_COLLECTOR_TSC_CLOCK_H
 #define WEFT_COLLECTOR_TSC_CLOCK_H
 
+#include "proc/tsc.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 #define TSC_ANCHORS_MAX 2048
-
-struct tsc_anchor {
-	uint64_t tsc, mono_ns;
-};
 
 struct tsc_clock {
 	struct tsc_anchor anchor[TSC_ANCHORS_MAX]; /* in order of both */
@@ -29,12 +26,6 @@ struct tsc_clock {
 	uint64_t looked_ns; /* when the kernel was last asked what its clock is */
 	int is_usable;      /* the kernel's clock is the TSC now */
 };
-
-/* Both clocks in one moment, as near as can be. 0; -ENOTSUP: this machine has no TSC. */
-int tsc_anchor_take(struct tsc_anchor *out);
-
-/* Is the kernel's clock the TSC? Asks the kernel. */
-int tsc_is_the_clock(void);
 
 /* Note an anchor now, and each second whether the clock is the TSC still. */
 void tsc_clock_tick(struct tsc_clock *c, uint64_t now_ns);

@@ -8,15 +8,13 @@
 #ifndef WEFT_CORO_ANCHOR_H
 #define WEFT_CORO_ANCHOR_H
 
-#include <weft/abi/ctp.h>
+#include "proc/tsc.h"
 
-struct anchor_pair {
-	uint64_t tsc, ns;
-};
+#include <weft/abi/ctp.h>
 
 struct anchor {
 	struct weft_ctp_anchor *shared; /* NULL: there is none */
-	struct anchor_pair far, near;   /* measured from far; near is far's successor */
+	struct tsc_anchor far, near;    /* measured from far; near is far's successor */
 	uint64_t looked_ns;             /* at the kernel's clocksource */
 };
 

@@ -82,6 +82,19 @@ static void times_that_cannot_be_are_cut(void **state)
 	assert_true(at(UINT64_MAX) > UINT64_C(1) << 60);
 }
 
+/* 2000 ns a tick: the largest number of ticks lies far behind the clock's end. */
+static void a_time_behind_the_clocks_end_is_its_end(void **state)
+{
+	(void)state;
+	add(1000, 1000);
+	add(2000, 2001000);
+	assert_true(at(UINT64_MAX) == UINT64_MAX);
+	assert_true(at(UINT64_MAX / 2000) < UINT64_MAX);
+	add(3000, 5000000000); /* the newest rate, over a second, is another */
+	assert_true(at(UINT64_MAX) == UINT64_MAX);
+	assert_int_equal(at(3001), 5000000000 + 4997999);
+}
+
 /* A day in seconds: the newest are all there, the older ones get rarer, and the first stays. */
 static void a_day_fits(void **state)
 {
@@ -133,6 +146,7 @@ int main(void)
 		cmocka_unit_test_setup(between_two_anchors_their_rate_holds, begin),
 		cmocka_unit_test_setup(what_goes_back_is_no_anchor, begin),
 		cmocka_unit_test_setup(times_that_cannot_be_are_cut, begin),
+		cmocka_unit_test_setup(a_time_behind_the_clocks_end_is_its_end, begin),
 		cmocka_unit_test_setup(a_day_fits, begin),
 		cmocka_unit_test_setup(the_machines_own_clocks_agree, begin),
 	};
