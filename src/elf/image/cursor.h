@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reading little-endian bytes up to an end. Past it every read gives 0 and the cursor has
- * failed: check once, after a few reads. LEB128 has at most the ten bytes of 64 bits, as elfutils
- * reads it.
+ * failed: check once, after a few reads.
  */
 #ifndef WEFT_ELF_CURSOR_H
 #define WEFT_ELF_CURSOR_H
+
+#include "base/wire/leb128.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,33 +53,18 @@ static inline uint64_t cursor_uleb(struct elf_cursor *c)
 {
 	uint64_t value = 0;
 
-	for (unsigned int shift = 0; c->at < c->end && shift < 64; shift += 7) {
-		uint8_t byte = *c->at++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
-	cursor_fail(c);
-	return 0;
+	if (leb128_read(&c->at, c->end, &value))
+		cursor_fail(c);
+	return value;
 }
 
 static inline int64_t cursor_sleb(struct elf_cursor *c)
 {
-	uint64_t value = 0;
+	int64_t value = 0;
 
-	for (unsigned int shift = 0; c->at < c->end && shift < 64; shift += 7) {
-		uint8_t byte = *c->at++;
-
-		value |= (uint64_t)(byte & 0x7f) << shift;
-		if (byte & 0x80)
-			continue;
-		if ((byte & 0x40) && shift + 7 < 64)
-			value |= ~UINT64_C(0) << (shift + 7);
-		return (int64_t)value;
-	}
-	cursor_fail(c);
-	return 0;
+	if (leb128_read_signed(&c->at, c->end, &value))
+		cursor_fail(c);
+	return value;
 }
 
 static inline const char *cursor_string(struct elf_cursor *c)

@@ -2,102 +2,13 @@
 /* The process context's payload: see otel_payload.h. */
 #include "reader/context/otel_payload.h"
 
+#include "base/wire/protobuf.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the wire: protobuf's encoding (protobuf.dev/programming-guides/encoding) */
-
-enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
-
-struct wire_field {
-	uint32_t number;
-	enum wire wire;
-	uint64_t value; /* of a number */
-	const uint8_t *data;
-	size_t bytes; /* of WIRE_BYTES */
-};
-
-struct wire_in {
-	const uint8_t *at, *end;
-};
-
-static int take_varint(struct wire_in *in, uint64_t *out)
-{
-	uint64_t value = 0;
-
-	for (unsigned int shift = 0; in->at < in->end && shift < 70; shift += 7) {
-		uint8_t byte = *in->at++;
-
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7F) << shift;
-		if (!(byte & 0x80)) {
-			*out = value;
-			return 0;
-		}
-	}
-	return -EBADMSG;
-}
-
-static int take_fixed(struct wire_in *in, size_t bytes, uint64_t *out)
-{
-	if ((size_t)(in->end - in->at) < bytes)
-		return -EBADMSG;
-	*out = 0;
-	for (size_t i = 0; i < bytes; i++)
-		*out |= (uint64_t)in->at[i] << 8 * i;
-	in->at += bytes;
-	return 0;
-}
-
-static int take_bytes(struct wire_in *in, struct wire_field *f)
-{
-	uint64_t bytes;
-
-	if (take_varint(in, &bytes) || bytes > (uint64_t)(in->end - in->at))
-		return -EBADMSG;
-	f->data = in->at;
-	f->bytes = (size_t)bytes;
-	in->at += bytes;
-	return 0;
-}
-
-/* 1, 0 at the end, -EBADMSG. */
-static int otel_payload_next_field(struct wire_in *in, struct wire_field *f)
-{
-	uint64_t tag;
-	int rc;
-
-	if (in->at == in->end)
-		return 0;
-	if (take_varint(in, &tag) || tag >> 3 == 0 || tag >> 3 > UINT32_MAX)
-		return -EBADMSG;
-	*f = (struct wire_field){.number = (uint32_t)(tag >> 3), .wire = (enum wire)(tag & 7)};
-	switch (f->wire) {
-	case WIRE_VARINT:
-		rc = take_varint(in, &f->value);
-		break;
-	case WIRE_FIXED64:
-		rc = take_fixed(in, 8, &f->value);
-		break;
-	case WIRE_FIXED32:
-		rc = take_fixed(in, 4, &f->value);
-		break;
-	case WIRE_BYTES:
-		rc = take_bytes(in, f);
-		break;
-	default: /* groups are no more */
-		rc = -EBADMSG;
-	}
-	return rc ? rc : 1;
-}
-
-static struct wire_in inside(const struct wire_field *f)
-{
-	return (struct wire_in){f->data, f->data + f->bytes};
-}
 
 /* ---- the messages */
 
@@ -108,20 +19,22 @@ enum { ARRAY_VALUES = 1 };
 enum { ANY_STRING = 1, ANY_BOOL, ANY_INT, ANY_DOUBLE, ANY_ARRAY, ANY_LIST, ANY_BYTES };
 
 /* Text of a value; @room for a number's. NULL: nothing that has one. */
-static const char *value_text(const struct wire_field *any, char *room, size_t size, size_t *bytes)
+static const char *value_text(const struct protobuf_field *any, char *room, size_t size,
+			      size_t *bytes)
 {
 	double number;
 	int n = -1;
 
-	if (any->wire == WIRE_BYTES && (any->number == ANY_STRING || any->number == ANY_BYTES)) {
+	if (any->wire == PROTOBUF_BYTES &&
+	    (any->number == ANY_STRING || any->number == ANY_BYTES)) {
 		*bytes = any->bytes;
 		return any->bytes ? (const char *)any->data : "";
 	}
-	if (any->wire == WIRE_VARINT && any->number == ANY_BOOL)
+	if (any->wire == PROTOBUF_VARINT && any->number == ANY_BOOL)
 		n = snprintf(room, size, "%s", any->value ? "true" : "false");
-	else if (any->wire == WIRE_VARINT && any->number == ANY_INT)
+	else if (any->wire == PROTOBUF_VARINT && any->number == ANY_INT)
 		n = snprintf(room, size, "%" PRId64, (int64_t)any->value);
-	else if (any->wire == WIRE_FIXED64 && any->number == ANY_DOUBLE) {
+	else if (any->wire == PROTOBUF_FIXED64 && any->number == ANY_DOUBLE) {
 		memcpy(&number, &any->value, sizeof(number));
 		n = snprintf(room, size, "%.17g", number);
 	}
@@ -130,13 +43,13 @@ static const char *value_text(const struct wire_field *any, char *room, size_t s
 }
 
 /* The last field of an AnyValue counts, as with any oneof; *found: there was one. */
-static int read_any(const struct wire_field *value, struct wire_field *any, int *found)
+static int read_any(const struct protobuf_field *value, struct protobuf_field *any, int *found)
 {
-	struct wire_in in = inside(value);
+	struct protobuf_message in = protobuf_inside(value);
 	int rc;
 
 	*found = 0;
-	while ((rc = otel_payload_next_field(&in, any)) > 0)
+	while ((rc = protobuf_next(&in, any)) > 0)
 		*found = 1;
 	return rc;
 }
@@ -144,18 +57,18 @@ static int read_any(const struct wire_field *value, struct wire_field *any, int 
 typedef void (*take_value)(void *arg, const char *text, size_t bytes);
 
 /* The values of an array that have a text. */
-static int each_value(const struct wire_field *array, take_value take, void *arg)
+static int each_value(const struct protobuf_field *array, take_value take, void *arg)
 {
-	struct wire_in in = inside(array);
-	struct wire_field f, any = {0};
+	struct protobuf_message in = protobuf_inside(array);
+	struct protobuf_field f, any = {0};
 	char room[40];
 	int rc, found;
 
-	while ((rc = otel_payload_next_field(&in, &f)) > 0) {
+	while ((rc = protobuf_next(&in, &f)) > 0) {
 		size_t bytes = 0;
 		const char *text;
 
-		if (f.number != ARRAY_VALUES || f.wire != WIRE_BYTES)
+		if (f.number != ARRAY_VALUES || f.wire != PROTOBUF_BYTES)
 			continue;
 		rc = read_any(&f, &any, &found);
 		if (rc < 0)
@@ -192,8 +105,8 @@ static void take_item(void *arg, const char *text, size_t bytes)
 	buf_put(list, text, bytes);
 }
 
-static int otel_payload_put_array(struct live_context *to, const struct wire_field *key,
-				  const struct wire_field *array)
+static int otel_payload_put_array(struct live_context *to, const struct protobuf_field *key,
+				  const struct protobuf_field *array)
 {
 	struct buf list = {0};
 	int rc;
@@ -209,20 +122,20 @@ static int otel_payload_put_array(struct live_context *to, const struct wire_fie
 	return rc;
 }
 
-static int is_key_map(const struct wire_field *key)
+static int is_key_map(const struct protobuf_field *key)
 {
 	return key->bytes == strlen(WEFT_OTEL_KEY_MAP_KEY) &&
 	       memcmp(key->data, WEFT_OTEL_KEY_MAP_KEY, key->bytes) == 0;
 }
 
 static int put_pair(struct live_context *to, struct live_context *keys,
-		    const struct wire_field *key, const struct wire_field *any)
+		    const struct protobuf_field *key, const struct protobuf_field *any)
 {
 	size_t bytes;
 	char room[40];
 	const char *text;
 
-	if (any->number == ANY_ARRAY && any->wire == WIRE_BYTES) {
+	if (any->number == ANY_ARRAY && any->wire == PROTOBUF_BYTES) {
 		if (keys && is_key_map(key))
 			return keys->count ? 0 : each_value(any, otel_payload_take_key, keys);
 		return otel_payload_put_array(to, key, any);
@@ -234,15 +147,15 @@ static int put_pair(struct live_context *to, struct live_context *keys,
 }
 
 /* A KeyValue; the key map only where @keys is given. */
-static int otel_payload_read_pair(const struct wire_field *pair, struct live_context *to,
+static int otel_payload_read_pair(const struct protobuf_field *pair, struct live_context *to,
 				  struct live_context *keys)
 {
-	struct wire_field f, key = {.data = (const uint8_t *)""}, any = {0};
-	struct wire_in in = inside(pair);
+	struct protobuf_field f, key = {.data = (const uint8_t *)""}, any = {0};
+	struct protobuf_message in = protobuf_inside(pair);
 	int rc, found = 0;
 
-	while ((rc = otel_payload_next_field(&in, &f)) > 0) {
-		if (f.wire != WIRE_BYTES)
+	while ((rc = protobuf_next(&in, &f)) > 0) {
+		if (f.wire != PROTOBUF_BYTES)
 			continue;
 		if (f.number == KEY_VALUE_KEY)
 			key = f;
@@ -254,14 +167,14 @@ static int otel_payload_read_pair(const struct wire_field *pair, struct live_con
 	return put_pair(to, keys, &key, &any);
 }
 
-static int read_resource(const struct wire_field *resource, struct live_context *to)
+static int read_resource(const struct protobuf_field *resource, struct live_context *to)
 {
-	struct wire_in in = inside(resource);
-	struct wire_field f;
+	struct protobuf_message in = protobuf_inside(resource);
+	struct protobuf_field f;
 	int rc;
 
-	while ((rc = otel_payload_next_field(&in, &f)) > 0)
-		if (f.number == RESOURCE_ATTRIBUTES && f.wire == WIRE_BYTES &&
+	while ((rc = protobuf_next(&in, &f)) > 0)
+		if (f.number == RESOURCE_ATTRIBUTES && f.wire == PROTOBUF_BYTES &&
 		    (rc = otel_payload_read_pair(&f, to, NULL)) < 0)
 			return rc;
 	return rc;
@@ -269,15 +182,15 @@ static int read_resource(const struct wire_field *resource, struct live_context 
 
 int otel_payload_decode(struct otel_payload *p, const uint8_t *message, size_t bytes)
 {
-	struct wire_in in = {message, message + bytes};
-	struct wire_field f;
+	struct protobuf_message in = {message, message + bytes};
+	struct protobuf_field f;
 	int rc;
 
 	live_begin(&p->resource, LIVE_OTEL);
 	live_begin(&p->attributes, LIVE_OTEL);
 	live_begin(&p->keys, LIVE_OTEL);
-	while ((rc = otel_payload_next_field(&in, &f)) > 0) {
-		if (f.wire != WIRE_BYTES)
+	while ((rc = protobuf_next(&in, &f)) > 0) {
+		if (f.wire != PROTOBUF_BYTES)
 			continue;
 		if (f.number == CONTEXT_RESOURCE)
 			rc = read_resource(&f, &p->resource);

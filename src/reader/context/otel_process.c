@@ -2,6 +2,8 @@
 /* OpenTelemetry's process context of another process: see otel_process.h. */
 #include "reader/context/otel_process.h"
 
+#include "base/wire/otel_mapping.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,17 +11,6 @@
 
 #define TRIES 8
 #define PAUSE_NS 100000
-
-int otel_process_is_name(const char *path)
-{
-	static const char *const names[] = {"[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
-					    "/memfd:OTEL_CTX", "/memfd:OTEL_CTX (deleted)"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(path, names[i]))
-			return 1;
-	return 0;
-}
 
 static int otel_process_read_header(const struct target *t, uint64_t address,
 				    struct weft_otel_process_header *out)
@@ -100,7 +91,7 @@ int otel_process_find(const struct target *t, struct otel_process *p)
 	for (size_t i = 0; i < t->mapping_count && rc == -ENOENT; i++) {
 		const struct proc_map *m = &t->mappings[i];
 
-		if (!otel_process_is_name(m->path) ||
+		if (!otel_mapping_is_named(m->path) ||
 		    m->end - m->start < sizeof(struct weft_otel_process_header))
 			continue;
 		if (m->start != p->address)

@@ -20,9 +20,6 @@ struct otel_process {
 	struct otel_payload payload;
 };
 
-/* Is this the name of such a mapping? */
-int otel_process_is_name(const char *path);
-
 /* Look for it in the mappings as @t has them, and read it: 0, -ENOENT: there is none; or as
  * otel_process_refresh(). Takes a zeroed one. */
 int otel_process_find(const struct target *t, struct otel_process *p);

@@ -14,27 +14,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/wire/otel_mapping.h"
+#include "base/wire/protobuf.h"
 #include "runtime/core/loaded_object.h"
 #include "runtime/core/sys.h"
 
 #define TRIES 3
 
 /* ---- the mapping */
-
-int weft_otel_foreign_is_name(const char *name)
-{
-	static const char *const names[] = {
-		"[anon_shmem:OTEL_CTX]",
-		"[anon:OTEL_CTX]",
-		"/memfd:OTEL_CTX",
-		"/memfd:OTEL_CTX (deleted)",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return 1;
-	return 0;
-}
 
 /* By the system call for other processes' memory: an unmapped address is an error, not a fault. */
 static int otel_foreign_copy(void *to, uint64_t from, size_t bytes)
@@ -62,7 +49,7 @@ static int is_publisher(void *arg, const struct weft_mapping *m)
 {
 	struct search *s = arg;
 
-	if (m->low == s->own || !weft_otel_foreign_is_name(m->name) || !has_header(m->low))
+	if (m->low == s->own || !otel_mapping_is_named(m->name) || !has_header(m->low))
 		return 0;
 	s->found = m->low;
 	return 1;
@@ -78,89 +65,33 @@ uint64_t weft_otel_foreign_find(const char *maps, uint64_t own)
 
 /* ---- its payload */
 
-struct message {
-	const uint8_t *at, *end;
-};
-
-struct field {
-	uint64_t number;
-	struct message data; /* of a field with a length; else empty */
-};
-
-static int read_varint(struct message *m, uint64_t *value)
-{
-	*value = 0;
-	for (int shift = 0; shift < 64 && m->at < m->end; shift += 7) {
-		uint8_t byte = *m->at++;
-
-		*value |= (uint64_t)(byte & 0x7F) << shift;
-		if (!(byte & 0x80))
-			return 1;
-	}
-	return 0;
-}
-
-static int skip_field_bytes(struct message *m, uint64_t bytes)
-{
-	if (bytes > (uint64_t)(m->end - m->at))
-		return 0;
-	m->at += bytes;
-	return 1;
-}
-
-/* 0: the end, or not a protocol buffer. */
-static int otel_foreign_next_field(struct message *m, struct field *f)
-{
-	uint64_t tag, value;
-
-	memset(&f->data, 0, sizeof(f->data));
-	if (!read_varint(m, &tag))
-		return 0;
-	f->number = tag >> 3;
-	switch (tag & 7) {
-	case 0:
-		return read_varint(m, &value);
-	case 1:
-		return skip_field_bytes(m, 8);
-	case 2:
-		if (!read_varint(m, &value) || !skip_field_bytes(m, value))
-			return 0;
-		f->data = (struct message){m->at - value, m->at};
-		return 1;
-	case 5:
-		return skip_field_bytes(m, 4);
-	default:
-		return 0;
-	}
-}
-
 /* The last field @number with a length; empty: there is none. */
-static struct message last_field(struct message m, uint64_t number)
+static struct protobuf_message last_field(struct protobuf_message m, uint32_t number)
 {
-	struct message found = {0};
-	struct field f;
+	struct protobuf_message found = {0};
+	struct protobuf_field f;
 
-	while (otel_foreign_next_field(&m, &f))
-		if (f.number == number && f.data.end)
-			found = f.data;
+	while (protobuf_next(&m, &f) > 0)
+		if (f.number == number && f.wire == PROTOBUF_BYTES)
+			found = protobuf_inside(&f);
 	return found;
 }
 
-static size_t otel_foreign_bytes_of(struct message m)
+static size_t otel_foreign_bytes_of(struct protobuf_message m)
 {
 	return (size_t)(m.end - m.at);
 }
 
 /* The texts of an ArrayValue of AnyValues, in order; an element that is no text keeps its index. */
-static int read_key_map(struct message array)
+static int read_key_map(struct protobuf_message array)
 {
 	uint32_t index = 0;
-	struct field f;
+	struct protobuf_field f;
 	int failed = 0;
 
-	while (!failed && index < WEFT_OTEL_PROCESS_KEYS_MAX && otel_foreign_next_field(&array, &f))
-		if (f.number == 1 && f.data.end) {
-			struct message text = last_field(f.data, 1);
+	while (!failed && index < WEFT_OTEL_PROCESS_KEYS_MAX && protobuf_next(&array, &f) > 0)
+		if (f.number == ARRAY_VALUES && f.wire == PROTOBUF_BYTES) {
+			struct protobuf_message text = last_field(protobuf_inside(&f), TEXT);
 
 			failed = weft_otel_keys_add_at(index, (const char *)text.at,
 						       otel_foreign_bytes_of(text));
@@ -172,18 +103,17 @@ static int read_key_map(struct message array)
 
 int weft_otel_foreign_parse(const uint8_t *payload, size_t bytes)
 {
-	struct message m = {payload, payload + bytes};
-	struct field f;
+	struct protobuf_message m = {payload, payload + bytes}, pair, key;
+	struct protobuf_field f;
 
-	while (otel_foreign_next_field(&m, &f)) {
-		struct message key;
-
-		if (f.number != 2 || !f.data.end)
+	while (protobuf_next(&m, &f) > 0) {
+		if (f.number != ATTRIBUTES || f.wire != PROTOBUF_BYTES)
 			continue;
-		key = last_field(f.data, 1);
+		pair = protobuf_inside(&f);
+		key = last_field(pair, KEY);
 		if (otel_foreign_bytes_of(key) == strlen(WEFT_OTEL_KEY_MAP_KEY) &&
 		    !memcmp(key.at, WEFT_OTEL_KEY_MAP_KEY, otel_foreign_bytes_of(key)))
-			return read_key_map(last_field(last_field(f.data, 2), 5));
+			return read_key_map(last_field(last_field(pair, VALUE), ARRAY));
 	}
 	return -ENOENT;
 }

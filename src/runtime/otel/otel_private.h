@@ -14,6 +14,7 @@
 #include <weft/abi/otel_process_context.h>
 #include <weft/abi/otel_thread_context.h>
 
+#include "base/wire/leb128.h"
 #include "runtime/otel/otel.h"
 
 #define OTEL_KEY_BYTES 128        /* no label's key is longer */
@@ -34,10 +35,7 @@ enum { ARRAY_VALUES = 1 };             /* of ArrayValue */
 static inline uint8_t *otel_put_start(uint8_t *to, int number, uint32_t bytes)
 {
 	*to++ = (uint8_t)(number << 3 | 2);
-	for (; bytes >= 0x80; bytes >>= 7)
-		*to++ = (uint8_t)(bytes | 0x80);
-	*to++ = (uint8_t)bytes;
-	return to;
+	return leb128_put(to, bytes);
 }
 
 static inline uint8_t *otel_put_bytes(uint8_t *to, int number, const void *data, uint32_t bytes)
@@ -50,7 +48,7 @@ static inline uint8_t *otel_put_bytes(uint8_t *to, int number, const void *data,
 /* The size of a field with its start. */
 static inline uint32_t otel_field_bytes(uint32_t bytes)
 {
-	uint8_t start[8];
+	uint8_t start[1 + LEB128_BYTES];
 
 	return (uint32_t)(otel_put_start(start, 0, bytes) - start) + bytes;
 }
@@ -124,7 +122,6 @@ void weft_otel_resource_after_fork(void); /* a child is another instance */
 /* ---- otel_foreign.c: system calls */
 /* A mapping of that name with a header, other than the one at @own; 0 = none. */
 uint64_t weft_otel_foreign_find(const char *maps, uint64_t own);
-int weft_otel_foreign_is_name(const char *name);
 /* Its keys into the key map; 0 or -errno. */
 int weft_otel_foreign_keys(uint64_t mapping);
 int weft_otel_foreign_parse(const uint8_t *payload, size_t bytes);

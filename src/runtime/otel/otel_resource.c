@@ -40,16 +40,10 @@ const uint8_t *weft_otel_resource_bytes(uint32_t *bytes)
 
 static uint32_t length_at(const uint8_t **at)
 {
-	uint32_t value = 0;
+	uint64_t value = 0;
 
-	for (int shift = 0; shift < 32; shift += 7) {
-		uint8_t byte = *(*at)++;
-
-		value |= (uint32_t)(byte & 0x7F) << shift;
-		if (!(byte & 0x80))
-			break;
-	}
-	return value;
+	leb128_read(at, encoded + used, &value); /* they are ours, and whole */
+	return (uint32_t)value;
 }
 
 /* The encoded field of @key from *start to *end; 0 = there is none. */

@@ -2,7 +2,6 @@
 /* Decoders of the reader, over made-up bytes and memory: this process's own. */
 #include "reader/context/custom_labels.h"
 #include "reader/context/otel_payload.h"
-#include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
 
 #include <errno.h>
@@ -214,18 +213,6 @@ static void test_labels_of_lies(void **state)
 	live_free(&c);
 }
 
-static void test_names(void **state)
-{
-	(void)state;
-	assert_true(otel_process_is_name("[anon_shmem:OTEL_CTX]"));
-	assert_true(otel_process_is_name("[anon:OTEL_CTX]"));
-	assert_true(otel_process_is_name("/memfd:OTEL_CTX"));
-	assert_true(otel_process_is_name("/memfd:OTEL_CTX (deleted)"));
-	assert_false(otel_process_is_name("/memfd:OTEL_CTX_BACKUP (deleted)"));
-	assert_false(otel_process_is_name("[anon:OTEL_CTX2]"));
-	assert_false(otel_process_is_name(""));
-}
-
 static void test_numbers(void **state)
 {
 	uint64_t n = 7;
@@ -246,8 +233,7 @@ int main(void)
 		cmocka_unit_test(test_key_map),        cmocka_unit_test(test_payload_damaged),
 		cmocka_unit_test(test_payload_deep),   cmocka_unit_test(test_record),
 		cmocka_unit_test(test_record_cut),     cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_labels_of_lies), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_labels_of_lies), cmocka_unit_test(test_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -327,19 +327,6 @@ static void times_only_grow(void **state)
 
 /* ---- another publisher */
 
-static void names_of_a_mapping(void **state)
-{
-	(void)state;
-	assert_true(weft_otel_foreign_is_name("[anon_shmem:OTEL_CTX]"));
-	assert_true(weft_otel_foreign_is_name("[anon:OTEL_CTX]"));
-	assert_true(weft_otel_foreign_is_name("/memfd:OTEL_CTX"));
-	assert_true(weft_otel_foreign_is_name("/memfd:OTEL_CTX (deleted)"));
-	assert_false(weft_otel_foreign_is_name("/memfd:OTEL_CTX_BACKUP (deleted)"));
-	assert_false(weft_otel_foreign_is_name("/memfd:OTEL_CTX2"));
-	assert_false(weft_otel_foreign_is_name("[anon:OTEL_CT]"));
-	assert_false(weft_otel_foreign_is_name(""));
-}
-
 static uint64_t find_in(const char *text)
 {
 	char path[] = "/tmp/weft-maps-XXXXXX";
@@ -454,7 +441,6 @@ int main(void)
 		cmocka_unit_test(many_threads_add_keys),
 		cmocka_unit_test(the_map_is_full),
 		cmocka_unit_test(times_only_grow),
-		cmocka_unit_test(names_of_a_mapping),
 		cmocka_unit_test(found_in_maps),
 		cmocka_unit_test(a_child_publishes_anew),
 		cmocka_unit_test(lies_in_a_payload),
