@@ -10,6 +10,7 @@
  *   classes.c      types that a file declares
  *   class_link.c   their references, linked
  *   pool.c         a constant pool, written
+ *   chunk_parts.c  a chunk, written whole
  *   encode.c       integers and strings, encoded
  *   input.h        a cursor over hostile bytes
  *   text.c         strings of any encoding

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks of a copy: metadata, events, one checkpoint with what they refer to, a header. */
+#include "jfr/common/chunk_parts.h"
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
 #include "jfr/merge/copy_private.h"
@@ -10,10 +11,6 @@
 #include <unistd.h>
 
 #define LARGEST_EVENTS ((size_t)256 << 20) /* of a chunk; more become several */
-#define LARGEST_CHUNK INT32_MAX
-#define FLAGS_OFFSET 67
-#define FLAG_COMPRESSED 1
-#define FLAG_FINAL 2
 #define NS_PER_SECOND 1000000000
 
 int copy_create(struct copy **out, int fd, const struct copy_clock *clock)
@@ -135,55 +132,27 @@ static void copy_put_checkpoint(struct copy_source *s, struct buf *out, int64_t 
 	buf_free(&body);
 }
 
-static void copy_put_header(struct copy_source *s, struct buf *out, int64_t start_ns, int64_t ticks,
-			    const size_t bytes[3])
+static int copy_append(struct copy_source *s, int64_t start_ns, int64_t ticks)
 {
 	const struct weft_jfr_chunk_view *from = &s->reader->chunk;
 	int64_t end_ns = clamp((__int128)from->start_ns + from->duration_ns);
-	uint64_t checkpoint = CHUNK_HEADER_BYTES + bytes[0] + bytes[1];
-
-	buf_put(out, "FLR", 4);
-	buf_put_be(out, 2, 2); /* version 2.1 */
-	buf_put_be(out, 1, 2);
-	buf_put_be(out, checkpoint + bytes[2], 8);
-	buf_put_be(out, checkpoint, 8);
-	buf_put_be(out, CHUNK_HEADER_BYTES, 8);
-	buf_put_be(out, (uint64_t)start_ns, 8);
-	buf_put_be(out, end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 1, 8);
-	buf_put_be(out, (uint64_t)ticks, 8);
-	buf_put_be(out, (uint64_t)s->copy->clock.ticks_per_second, 8);
-	buf_put_be(out, 0, 2); /* state: complete */
-	buf_put_be(out, FLAG_COMPRESSED, 2);
-}
-
-static int copy_append(struct copy_source *s, int64_t start_ns, int64_t ticks)
-{
 	struct copy *c = s->copy;
-	struct buf header = {0}, metadata = {0}, checkpoint = {0};
+	struct chunk_parts p = {.events = &c->events};
+	const struct chunk_clock clock = {.start_ns = start_ns,
+					  .duration_ns = end_ns > start_ns ? end_ns - start_ns : 1,
+					  .start_ticks = ticks,
+					  .ticks_per_second = c->clock.ticks_per_second};
 	uint64_t offset = c->file.bytes;
 	int rc;
 
-	buf_put_metadata(&metadata, (uint64_t)ticks, s->set->metadata_id, &s->set->metadata);
-	copy_put_checkpoint(s, &checkpoint, ticks);
-	copy_put_header(s, &header, start_ns, ticks,
-			(size_t[3]){metadata.size, c->events.size, checkpoint.size});
-	struct iovec parts[] = {
-		{header.data, header.size},
-		{metadata.data, metadata.size},
-		{c->events.data, c->events.size},
-		{checkpoint.data, checkpoint.size},
-	};
-	if (header.failed || metadata.failed || checkpoint.failed)
-		rc = -ENOMEM;
-	else if (header.size + metadata.size + c->events.size + checkpoint.size > LARGEST_CHUNK)
-		rc = -EFBIG;
-	else
-		rc = file_append(&c->file, parts, 4);
+	buf_put_metadata(&p.metadata, (uint64_t)ticks, s->set->metadata_id, &s->set->metadata);
+	copy_put_checkpoint(s, &p.checkpoint, ticks);
+	rc = chunk_parts_finish(&p, &clock, CHUNK_COMPRESSED);
+	if (rc == 0)
+		rc = file_append(&c->file, p.part, 4);
 	if (rc == 0)
 		c->last_offset = offset;
-	buf_free(&header);
-	buf_free(&metadata);
-	buf_free(&checkpoint);
+	chunk_parts_free(&p);
 	return rc;
 }
 
@@ -283,12 +252,12 @@ uint64_t copy_chunks(const struct copy *c)
 
 static int mark_final(const struct copy *c)
 {
-	uint8_t flags = FLAG_COMPRESSED | FLAG_FINAL;
+	const uint8_t flags = CHUNK_COMPRESSED | CHUNK_FINAL;
+	off_t at = (off_t)c->last_offset + CHUNK_FLAGS_AT + 1;
 
 	if (!c->file.regular || c->last_start_ns == INT64_MIN)
 		return 0;
-	return pwrite(c->file.fd, &flags, 1, (off_t)c->last_offset + FLAGS_OFFSET) == 1 ? 0
-											: -errno;
+	return pwrite(c->file.fd, &flags, 1, at) == 1 ? 0 : -errno;
 }
 
 int copy_close(struct copy *c)

@@ -41,8 +41,8 @@ static int chunk_view_read_header(struct weft_jfr_reader *r, const uint8_t *head
 	c->duration_ns = (int64_t)input_be(&in, 8);
 	c->start_ticks = (int64_t)input_be(&in, 8);
 	c->ticks_per_second = (int64_t)input_be(&in, 8);
-	c->flags = (unsigned int)header[66] << 8 | header[67];
-	r->fixed = !(c->flags & 1);
+	c->flags = (unsigned int)header[CHUNK_FLAGS_AT] << 8 | header[CHUNK_FLAGS_AT + 1];
+	r->fixed = !(c->flags & CHUNK_COMPRESSED);
 	r->state = header[64];
 	return 0;
 }

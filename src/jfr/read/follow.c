@@ -24,7 +24,6 @@
 #define STATE_AT 64
 #define STATE_COMPLETE 0
 #define STATE_CHANGING 255
-#define FINAL_CHUNK 2 /* of the flags */
 #define ROOM_TO_GROW (UINT64_C(2) << 30)
 
 /* 0, -EAGAIN: not all is there, -errno. */
@@ -145,7 +144,7 @@ static int look_at_chunk(struct weft_jfr_reader *r, uint8_t *header, size_t *lef
 	if (rc != 0 || bytes < r->next_chunk)
 		return reader_damaged_at(r, r->next_chunk, "file became shorter");
 	*left = (size_t)(bytes - r->next_chunk);
-	if (!*left && r->chunk_count && r->chunk.flags & FINAL_CHUNK)
+	if (!*left && r->chunk_count && r->chunk.flags & CHUNK_FINAL)
 		return 0;
 	if (*left < CHUNK_HEADER_BYTES)
 		return not_whole(r, *left, "chunk header is cut short");

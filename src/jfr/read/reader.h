@@ -13,6 +13,7 @@
 #define WEFT_JFR_READER_H
 
 #include "jfr/common/arena.h"
+#include "jfr/common/chunk_parts.h"
 #include "jfr/common/classes.h"
 #include "jfr/common/input.h"
 
@@ -20,8 +21,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-
-#define CHUNK_HEADER_BYTES 68
 
 enum pool_slot_state { SLOT_UNREAD, SLOT_READING, SLOT_READ };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes a whole chunk: the chunk header (68 bytes, big endian), the metadata event, the events,
- * and one checkpoint event with the entries of constant pools that they use. The header's state
- * byte is 0, which tells readers that the chunk is complete.
+ * Writes a whole chunk (jfr/common/chunk_parts.h): the metadata event, the events, and one
+ * checkpoint event with the entries of constant pools that they use.
  */
+#include "jfr/common/chunk_parts.h"
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
 #include "jfr/write/writer.h"
@@ -12,10 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-#define HEADER_BYTES 68
-#define LARGEST_CHUNK INT32_MAX /* readers load a chunk into one array */
-#define FLAG_COMPRESSED 1
-#define FLAG_FINAL 2
 #define CHECKPOINT_FLUSH 1
 
 static long gmt_offset(uint64_t real_ns)
@@ -116,26 +112,6 @@ static uint64_t chunk_duration(const struct weft_jfr_writer *w)
 	return end > w->chunk_start_ns ? end - w->chunk_start_ns : 1;
 }
 
-static void chunk_put_header(struct weft_jfr_writer *w, struct buf *out, uint64_t metadata_bytes,
-			     uint64_t checkpoint_bytes, int is_final)
-{
-	uint64_t checkpoint = HEADER_BYTES + metadata_bytes + w->events.size;
-
-	buf_put(out, "FLR", 4);
-	buf_put_be(out, 2, 2); /* version 2.1 */
-	buf_put_be(out, 1, 2);
-	buf_put_be(out, checkpoint + checkpoint_bytes, 8);
-	buf_put_be(out, checkpoint, 8);
-	buf_put_be(out, HEADER_BYTES, 8); /* metadata */
-	buf_put_be(out, w->start_real_ns + (w->chunk_start_ns - w->start_mono_ns), 8);
-	buf_put_be(out, chunk_duration(w), 8);
-	buf_put_be(out, w->chunk_start_ns, 8);
-	buf_put_be(out, 1000000000, 8); /* ticks per second */
-	buf_put_u8(out, 0);             /* state: complete */
-	buf_put_u8(out, 0);
-	buf_put_be(out, FLAG_COMPRESSED | (is_final ? FLAG_FINAL : 0), 2);
-}
-
 /* Drops the @count oldest chunks as this one is written. -ENOTSUP: none has to go. */
 static int replace_file(struct weft_jfr_writer *w, size_t count, struct iovec *parts, int n)
 {
@@ -193,29 +169,22 @@ static int put_parts(struct weft_jfr_writer *w, struct iovec *parts, int n, int 
 
 static int chunk_write(struct weft_jfr_writer *w, int is_final)
 {
-	struct buf header = {0}, metadata = {0}, checkpoint = {0};
+	struct chunk_parts p = {.events = &w->events};
+	const struct chunk_clock clock = {
+		.start_ns = (int64_t)(w->start_real_ns + (w->chunk_start_ns - w->start_mono_ns)),
+		.duration_ns = (int64_t)chunk_duration(w),
+		.start_ticks = (int64_t)w->chunk_start_ns,
+		.ticks_per_second = 1000000000};
 	int rc = refresh_metadata(w);
 
 	if (rc != 0)
 		return rc;
-	buf_put_metadata(&metadata, w->chunk_start_ns, w->metadata_id, &w->metadata);
-	chunk_put_checkpoint(w, &checkpoint);
-	chunk_put_header(w, &header, metadata.size, checkpoint.size, is_final);
-	struct iovec parts[] = {
-		{header.data, header.size},
-		{metadata.data, metadata.size},
-		{w->events.data, w->events.size},
-		{checkpoint.data, checkpoint.size},
-	};
-	if (header.failed || metadata.failed || checkpoint.failed)
-		rc = -ENOMEM;
-	else if (header.size + metadata.size + w->events.size + checkpoint.size > LARGEST_CHUNK)
-		rc = -EFBIG;
-	else
-		rc = put_parts(w, parts, 4, is_final);
-	buf_free(&header);
-	buf_free(&metadata);
-	buf_free(&checkpoint);
+	buf_put_metadata(&p.metadata, w->chunk_start_ns, w->metadata_id, &w->metadata);
+	chunk_put_checkpoint(w, &p.checkpoint);
+	rc = chunk_parts_finish(&p, &clock, CHUNK_COMPRESSED | (is_final ? CHUNK_FINAL : 0));
+	if (rc == 0)
+		rc = put_parts(w, p.part, 4, is_final);
+	chunk_parts_free(&p);
 	return rc;
 }
 
