@@ -7,12 +7,14 @@
 #include <sys/random.h>
 #include <time.h>
 
+#define NS_PER_S INT64_C(1000000000)
+
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
 	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static inline uint64_t clock_mono_ns(void)

@@ -137,17 +137,18 @@ static int event_settings_take_number(struct setting_text *text, uint64_t *out)
 	return 0;
 }
 
-static int read_time(struct setting_text text, uint64_t *out)
+int weft_setting_time(struct setting_text text, uint64_t bare_ns, uint64_t *out_ns)
 {
-	const struct word *unit;
+	const struct word bare = {"", bare_ns}, *unit;
 	uint64_t number, ns;
 
+	text = weft_setting_trimmed(text);
 	if (event_settings_take_number(&text, &number))
 		return -EINVAL;
-	unit = word_named(units, text);
+	unit = !text.bytes && bare_ns ? &bare : word_named(units, text);
 	if (!unit || __builtin_mul_overflow(number, unit->value, &ns) || ns > INT64_MAX)
 		return -EINVAL;
-	*out = ns;
+	*out_ns = ns;
 	return 0;
 }
 
@@ -160,7 +161,7 @@ static int put_throttle(struct event_settings *s, struct setting_text text)
 		s->throttle_count = s->throttle_window_ns = 0;
 		return 0;
 	}
-	if (read_time(text, &window_ns) == 0 && window_ns) {
+	if (weft_setting_time(text, 0, &window_ns) == 0 && window_ns) {
 		s->throttle_count = 1;
 		s->throttle_window_ns = window_ns;
 		return 0;
@@ -190,7 +191,7 @@ static int event_settings_put_value(struct event_settings *s, enum event_setting
 		s->select = SELECT_ALL;
 	if (word)
 		value = word->value;
-	else if (!settings[setting].is_time || read_time(text, &value))
+	else if (!settings[setting].is_time || weft_setting_time(text, 0, &value))
 		return -EINVAL;
 	if (settings[setting].is_time)
 		*(uint64_t *)to = value;

@@ -72,6 +72,9 @@ struct setting_line {
 };
 
 struct setting_text weft_setting_trimmed(struct setting_text text); /* without blanks around it */
+/* A timespan, "20 ms": 0, or -EINVAL. What a number without a unit counts: @bare_ns; 0: none is
+ * one. */
+int weft_setting_time(struct setting_text text, uint64_t bare_ns, uint64_t *out_ns);
 /* Splits a line, without its end, at the first '#' and the '=' behind it: 0, or -EINVAL. */
 int weft_setting_split(const char *line, size_t bytes, struct setting_line *out);
 /* Splits the line at *at, which moves behind it: 1; 0: @text is at its end; -EINVAL: no setting. */

@@ -2,7 +2,8 @@
 /* Ticks are converted in 128 bits, so that no clock overflows: see common_time.h. */
 #include "print/common_time.h"
 
-#define NS_PER_S 1000000000
+#include "base/clock.h"
+
 /* Two clocks are the same if they differ by no more than a second, and a thousandth of the time
  * between them: real time is corrected while it goes on. */
 #define OFF_NS NS_PER_S

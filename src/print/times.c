@@ -2,12 +2,12 @@
 /* The arithmetic of java.time and of the JDK's tool, rounding and limits included. */
 #include "print/times.h"
 
+#include "base/clock.h"
 #include "print/decimal.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define NS_PER_S 1000000000
 #define DAY_S 86400
 
 __extension__ typedef __int128 wide;

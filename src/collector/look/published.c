@@ -21,7 +21,6 @@
 #define LOOK_MIN_NS UINT64_C(250000000)
 #define LOOK_MAX_NS UINT64_C(2000000000)
 #define LOOK_SHARE 500
-#define SECOND_NS UINT64_C(1000000000)
 #define YOUNG_PAUSE_NS UINT64_C(50000000)
 /* A thread whose pointer is not to be had yet, or never. */
 #define POINTER_MIN_NS UINT64_C(10000000)
@@ -46,7 +45,7 @@ struct published {
 static int is_young(const struct process *p)
 {
 	uint64_t ticks = (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t age = clock_ns(CLOCK_BOOTTIME) / (SECOND_NS / ticks) - p->start_ticks;
+	uint64_t age = clock_ns(CLOCK_BOOTTIME) / (NS_PER_S / ticks) - p->start_ticks;
 
 	return age < ticks;
 }

@@ -23,7 +23,6 @@
 /* Whoever writes more than that writes no names of functions. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 30)
 
-#define SECOND_NS INT64_C(1000000000)
 /* A file's times lag by a tick of the kernel, a process's start is cut to 10 ms. */
 #define TICKS_NS INT64_C(30000000)
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -86,7 +85,7 @@ static int64_t jit_start_of(const struct jit_owner *o)
 	if (ticks <= 0 || second <= 0)
 		return 0;
 	return (int64_t)(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME)) +
-	       ticks / second * SECOND_NS + ticks % second * (SECOND_NS / second);
+	       ticks / second * NS_PER_S + ticks % second * (NS_PER_S / second);
 }
 
 /* A process may give up its privileges after its start, or after it has made the file. */
@@ -144,7 +143,7 @@ static int open_map(const struct jit_owner *o, struct stat *st)
 
 static int is_older(const struct jit *j, const struct stat *st)
 {
-	int64_t written_ns = st->st_mtim.tv_sec * SECOND_NS + st->st_mtim.tv_nsec;
+	int64_t written_ns = st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
 
 	return j->started_ns != 0 && written_ns + TICKS_NS < j->started_ns;
 }

@@ -7,6 +7,7 @@
  */
 #include "collector/write/recording_types.h"
 
+#include "base/clock.h"
 #include "base/recording.h"
 #include "collector/write/recording_system.h"
 
@@ -18,7 +19,6 @@
 
 #define FIELD_MAX (RECORDING_WAIT_FIXED_FIELDS + COLUMNS_MAX)
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-#define SECOND_NS UINT64_C(1000000000)
 
 /* clang-format off */
 #define START_TIME { "startTime", WEFT_JFR_LONG, WEFT_JFR_TIMESTAMP, "Start Time", NULL }
@@ -287,7 +287,7 @@ const struct system_event_row system_events[SYSTEM_EVENT_COUNT] = {
 		{ TYPE("jdk.CPULoad", "CPU Load",
 		     "Shares of all processors' time: of the recorded processes, and all of it",
 		     processor, cpu_load) },
-		1, SECOND_NS },
+		1, NS_PER_S },
 	[SYSTEM_PHYSICAL_MEMORY] = {
 		{ TYPE("jdk.PhysicalMemory", "Physical Memory", NULL, memory, physical_memory) },
 		1, PERIOD_EVERY_CHUNK },

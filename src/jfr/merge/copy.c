@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chunks of a copy: metadata, events, one checkpoint with what they refer to, a header. */
+#include "base/clock.h"
 #include "jfr/common/chunk_parts.h"
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #define LARGEST_EVENTS ((size_t)256 << 20) /* of a chunk; more become several */
-#define NS_PER_SECOND 1000000000
 
 int copy_create(struct copy **out, int fd, const struct copy_clock *clock)
 {
@@ -71,7 +71,7 @@ static int64_t ticks_at(const struct copy *c, int64_t ns)
 {
 	__int128 since = (__int128)ns - c->clock.ns;
 
-	return clamp(since * c->clock.ticks_per_second / NS_PER_SECOND + c->clock.ticks);
+	return clamp(since * c->clock.ticks_per_second / NS_PER_S + c->clock.ticks);
 }
 
 /* As the JDK converts them, by double, so that its tools show the same to the last digit. */
@@ -79,7 +79,7 @@ static int64_t copy_ticks_ns(const struct weft_jfr_chunk_view *from, __int128 ti
 {
 	double ns;
 
-	if (from->ticks_per_second == NS_PER_SECOND)
+	if (from->ticks_per_second == NS_PER_S)
 		return clamp(ticks);
 	ns = (double)ticks / ((double)from->ticks_per_second / 1e9);
 	if (ns >= 9.2e18)
@@ -102,7 +102,7 @@ int64_t copy_span(const struct copy_source *s, int64_t ticks)
 {
 	if (s->same_clock || ticks == INT64_MIN || ticks == INT64_MAX)
 		return ticks;
-	return scale(copy_ticks_ns(&s->reader->chunk, ticks), NS_PER_SECOND,
+	return scale(copy_ticks_ns(&s->reader->chunk, ticks), NS_PER_S,
 		     s->copy->clock.ticks_per_second);
 }
 
@@ -182,10 +182,9 @@ static int copy_write_chunk(struct copy_source *s)
 	r->rc = r->rc == -ENOMEM ? r->rc : damaged;
 	if (c->last_start_ns != INT64_MIN && start_ns <= c->last_start_ns)
 		start_ns = c->last_start_ns + 1; /* readers drop an equal start */
-	ticks = s->same_clock
-			? r->chunk.start_ticks + scale(start_ns - r->chunk.start_ns, NS_PER_SECOND,
-						       r->chunk.ticks_per_second)
-			: ticks_at(c, start_ns);
+	ticks = s->same_clock ? r->chunk.start_ticks + scale(start_ns - r->chunk.start_ns, NS_PER_S,
+							     r->chunk.ticks_per_second)
+			      : ticks_at(c, start_ns);
 	rc = c->failed ? c->failed : copy_append(s, start_ns, ticks);
 	if (rc == 0) {
 		c->last_start_ns = start_ns;

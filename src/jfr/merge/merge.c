@@ -2,6 +2,7 @@
 /* Looks at all chunks' clocks, then always copies the chunk that starts first. */
 #include "jfr/merge/merge.h"
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "jfr/merge/copy.h"
 #include "jfr/merge/filter.h"
@@ -52,7 +53,7 @@ static __int128 clock_off_ns(const struct copy_clock *first, const struct weft_j
 {
 	__int128 ticks = (__int128)c->start_ticks - first->ticks;
 
-	return ticks * 1000000000 / first->ticks_per_second - (c->start_ns - first->ns);
+	return ticks * NS_PER_S / first->ticks_per_second - (c->start_ns - first->ns);
 }
 
 static void compare_clocks(struct merging *m, const struct weft_jfr_chunk_view *c)
@@ -100,7 +101,7 @@ static int merge_survey(struct merging *m)
 	if (rc == 0 && !m->first.ticks_per_second)
 		m->same_clock = 0;
 	if (!m->same_clock)
-		m->clock = (struct copy_clock){m->first.ns - HEADROOM_NS, 0, 1000000000};
+		m->clock = (struct copy_clock){m->first.ns - HEADROOM_NS, 0, NS_PER_S};
 	return rc;
 }
 

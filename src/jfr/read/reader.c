@@ -2,6 +2,7 @@
 /* The reader's public face: open a file, give its events in order. */
 #include "jfr/read/reader.h"
 
+#include "base/clock.h"
 #include "base/output.h"
 #include "jfr/common/file.h"
 #include "jfr/read/unpack.h"
@@ -187,18 +188,17 @@ void weft_jfr_reader_free(struct weft_jfr_reader *r)
 	free(r);
 }
 
-#define NS_PER_SECOND INT64_C(1000000000)
-#define FEW_TICKS (INT64_MAX / NS_PER_SECOND) /* that many fit without a wider number */
+#define FEW_TICKS (INT64_MAX / NS_PER_S) /* that many fit without a wider number */
 
 static int64_t reader_ticks_ns(const struct weft_jfr_chunk_view *c, int64_t ticks)
 {
 	__int128 ns;
 
-	if (c->ticks_per_second == NS_PER_SECOND)
+	if (c->ticks_per_second == NS_PER_S)
 		return ticks;
 	if (ticks <= FEW_TICKS && ticks >= -FEW_TICKS)
-		return ticks * NS_PER_SECOND / c->ticks_per_second;
-	ns = (__int128)ticks * NS_PER_SECOND / c->ticks_per_second;
+		return ticks * NS_PER_S / c->ticks_per_second;
+	ns = (__int128)ticks * NS_PER_S / c->ticks_per_second;
 	if (ns > INT64_MAX)
 		return INT64_MAX;
 	return ns < INT64_MIN ? INT64_MIN : (int64_t)ns;

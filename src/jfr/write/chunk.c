@@ -3,6 +3,7 @@
  * Writes a whole chunk (jfr/common/chunk_parts.h): the metadata event, the events, and one
  * checkpoint event with the entries of constant pools that they use.
  */
+#include "base/clock.h"
 #include "jfr/common/chunk_parts.h"
 #include "jfr/common/encode.h"
 #include "jfr/common/types.h"
@@ -174,7 +175,7 @@ static int chunk_write(struct weft_jfr_writer *w, int is_final)
 		.start_ns = (int64_t)(w->start_real_ns + (w->chunk_start_ns - w->start_mono_ns)),
 		.duration_ns = (int64_t)chunk_duration(w),
 		.start_ticks = (int64_t)w->chunk_start_ns,
-		.ticks_per_second = 1000000000};
+		.ticks_per_second = NS_PER_S};
 	int rc = refresh_metadata(w);
 
 	if (rc != 0)

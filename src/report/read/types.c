@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/read/types.h"
 
+#include "base/event_settings.h"
 #include "base/recording.h"
 #include "report/read/model.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define CPU_TIME_SAMPLE "jdk.CPUTimeSample"
@@ -117,25 +117,7 @@ uint32_t context_key_of_field(const char *field)
 
 uint64_t period_parse(const char *text, size_t bytes)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = {
-		{"", 1},         {"ns", 1},         {"us", 1000},
-		{"ms", 1000000}, {"s", 1000000000}, {"m", UINT64_C(60000000000)},
-	};
-	char copy[64], *unit;
-	unsigned long long number;
+	uint64_t ns = 0;
 
-	if (!bytes || bytes >= sizeof(copy) || text[0] < '0' || text[0] > '9')
-		return 0;
-	memcpy(copy, text, bytes);
-	copy[bytes] = 0;
-	number = strtoull(copy, &unit, 10);
-	while (*unit == ' ')
-		unit++;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strcmp(units[i].name, unit) == 0 && number <= UINT64_MAX / units[i].ns)
-			return number * units[i].ns;
-	return 0;
+	return weft_setting_time((struct setting_text){text, bytes}, 1, &ns) ? 0 : ns;
 }

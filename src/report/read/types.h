@@ -55,7 +55,7 @@ int sample_type_is_interval(const struct sample_type *t);
 /* CONTEXT_SPAN, _ROOT, _TRACE, _COROUTINE, or 0 for any other field. */
 uint32_t context_key_of_field(const char *field);
 
-/* "5025125 ns", "20 ms", "1 s", or a bare number of ns. 0 = not a time. */
+/* A setting's timespan (base/event_settings.h), or a bare number of ns. 0 = not a time. */
 uint64_t period_parse(const char *text, size_t bytes);
 
 #endif

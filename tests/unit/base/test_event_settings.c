@@ -86,6 +86,32 @@ static void thresholds(void **state)
 		assert_int_equal(put(SETTING_THRESHOLD, bad[i], -EINVAL).threshold_ns, 7);
 }
 
+static int time_of(const char *text, uint64_t bare_ns, uint64_t *ns)
+{
+	return weft_setting_time((struct setting_text){text, strlen(text)}, bare_ns, ns);
+}
+
+/* By others, too, whose numbers may have no unit. */
+static void timespans(void **state)
+{
+	uint64_t ns = 7;
+
+	(void)state;
+	assert_int_equal(time_of(" 20 ms ", 0, &ns), 0);
+	assert_int_equal(ns, 20000000);
+	assert_int_equal(time_of("20", 0, &ns), -EINVAL);
+	assert_int_equal(time_of("20 msx", 1, &ns), -EINVAL);
+	assert_int_equal(time_of("", 1, &ns), -EINVAL);
+	assert_int_equal(ns, 20000000);
+	assert_int_equal(time_of("20 ", 1, &ns), 0);
+	assert_int_equal(ns, 20);
+	assert_int_equal(time_of("20", 1000, &ns), 0);
+	assert_int_equal(ns, 20000);
+	assert_int_equal(time_of("20 s", 1000, &ns), 0);
+	assert_true(ns == 20 * SECOND);
+	assert_int_equal(time_of("9223372036854775807", 2, &ns), -EINVAL);
+}
+
 static void periods(void **state)
 {
 	(void)state;
@@ -273,7 +299,7 @@ int main(void)
 		cmocka_unit_test(periods), cmocka_unit_test(throttles),
 		cmocka_unit_test(words),   cmocka_unit_test(written_as_read),
 		cmocka_unit_test(globs),   cmocka_unit_test(the_last_line_counts),
-		cmocka_unit_test(settled),
+		cmocka_unit_test(settled), cmocka_unit_test(timespans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,9 +25,13 @@ static void periods(void **state)
 	assert_int_equal(period("7 us"), 7000);
 	assert_int_equal(period("1 s"), 1000000000);
 	assert_int_equal(period("2 m"), UINT64_C(120000000000));
+	assert_int_equal(period("1 h"), UINT64_C(3600000000000));
+	assert_int_equal(period("1 d"), UINT64_C(86400000000000));
 	assert_int_equal(period("10000000"), 10000000);
 	assert_int_equal(period("everyChunk"), 0);
 	assert_int_equal(period(""), 0);
+	assert_int_equal(period(" "), 0);
+	assert_int_equal(period("ms"), 0);
 	assert_int_equal(period("-5 ms"), 0);
 	assert_int_equal(period("5 weeks"), 0);
 	assert_int_equal(period("99999999999999999999 s"), 0);
