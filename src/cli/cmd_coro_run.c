@@ -157,8 +157,6 @@ static int refuse_open(int rc, const char *what, const char *why)
 		return cli_error("%s: exists already (--replace takes its place)", what);
 	if (!strcmp(what, trace.sink.path))
 		return cli_error("%s: %s", what, output_why(rc));
-	if (rc == -ENAMETOOLONG)
-		return cli_error("%s: a socket's path has 107 characters at the most", what);
 	if (rc == -EEXIST)
 		return cli_error("%s: exists already, and is left as it is", what);
 	if (rc == -EADDRINUSE)
@@ -167,9 +165,7 @@ static int refuse_open(int rc, const char *what, const char *why)
 		return cli_error("%s: an engine has it already", what);
 	if (rc == -EBADMSG)
 		return cli_error("%s: no cTP file, or of another version", what);
-	if (rc == -ELOOP)
-		return cli_error("%s: a symbolic link, which is not followed here", what);
-	return cli_error("%s: %s", what, strerror(-rc));
+	return coro_tell_refused(what, rc);
 }
 
 static int tell_failures(const struct coro_engine_options *o, const struct coro_engine_result *r,

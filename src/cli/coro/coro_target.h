@@ -33,6 +33,8 @@ int coro_target_wait(struct coro_target *t);
 int coro_target_is_enough(void *arg);
 void coro_target_close(struct coro_target *t);
 
+/* Why the engine cannot have a path: errors that say the same wherever it is named. CLI_FAILED. */
+int coro_tell_refused(const char *path, int rc);
 /* Statistics: text for people on stderr, JSON for programs into @path. */
 void coro_tell(const struct coro_engine_result *result, uint32_t stations);
 int coro_tell_json(const struct coro_books *books, const char *path);

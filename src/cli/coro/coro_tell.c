@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is told of a trace at its end, to people and to programs. */
+/* What is told of a trace, if it cannot begin and at its end, to people and to programs. */
 #include "base/output.h"
 #include "base/text/json_write.h"
 #include "cli/coro/coro_target.h"
@@ -9,6 +9,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+
+int coro_tell_refused(const char *path, int rc)
+{
+	if (rc == -ELOOP)
+		return cli_error("%s: a symbolic link, which is not followed here", path);
+	if (rc == -ENAMETOOLONG)
+		return cli_error("%s: a socket's path has 107 characters at the most", path);
+	return cli_error("%s: %s", path, strerror(-rc));
+}
 
 static const char *s(uint64_t count)
 {

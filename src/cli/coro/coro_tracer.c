@@ -111,11 +111,7 @@ static int coro_tracer_refuse(const char *what, int rc)
 		return cli_error("%s: is in use, or no left-over file, and is left as it is", what);
 	if (rc == -EEXIST)
 		return cli_error("%s: is there, and no left-over file", what);
-	if (rc == -ELOOP)
-		return cli_error("%s: a symbolic link, which is not followed here", what);
-	if (rc == -ENAMETOOLONG)
-		return cli_error("%s: a socket's path has 107 characters at the most", what);
-	return cli_error("%s: %s", what, strerror(-rc));
+	return coro_tell_refused(what, rc);
 }
 
 static int end_trace(struct coro_target *t, const char *output, int waited)
