@@ -28,4 +28,11 @@ static inline uint64_t hash_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
+/* The next of the numbers at random that *state, any number, begins (SplitMix64). */
+static inline uint64_t hash_next(uint64_t *state)
+{
+	*state += UINT64_C(0x9E3779B97F4A7C15);
+	return hash_mix(*state);
+}
+
 #endif

@@ -436,8 +436,7 @@ void wall_meet(struct wall *w, struct threads *t, int is_look)
 
 double wall_random(uint64_t *state)
 {
-	*state += UINT64_C(0x9E3779B97F4A7C15);
-	return (double)(hash_mix(*state) >> 11) * 0x1p-53;
+	return (double)(hash_next(state) >> 11) * 0x1p-53;
 }
 
 uint64_t wall_meet_gap(struct wall *w)

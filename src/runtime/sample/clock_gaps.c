@@ -14,8 +14,7 @@
 
 uint64_t weft_random(uint64_t *state)
 {
-	*state += UINT64_C(0x9E3779B97F4A7C15);
-	return hash_mix(*state);
+	return hash_next(state);
 }
 
 uint64_t weft_random_below(uint64_t *state, uint64_t below)
