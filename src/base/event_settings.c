@@ -5,8 +5,7 @@
  */
 #include "base/event_settings.h"
 
-#include "base/quantity.h"
-#include "base/text/hex.h"
+#include "base/text/digits.h"
 
 #include <errno.h>
 
@@ -120,19 +119,12 @@ int weft_setting_find(const char *name, size_t bytes)
 /* Parses the digits at the text's head. No time needs more than 63 bits. */
 static int event_settings_take_number(struct setting_text *text, uint64_t *out)
 {
+	const char *end = text->at + text->bytes, *at = text->at;
 	uint64_t number = 0;
-	size_t i;
 
-	for (i = 0; i < text->bytes && hex_digit(text->at[i]) < 10; i++)
-		if (__builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(text->at[i] - '0'), &number) ||
-		    number > INT64_MAX)
-			return -EINVAL;
-	if (!i)
+	if (digits_read(&at, end, 10, &number) || number > INT64_MAX)
 		return -EINVAL;
-	text->at += i;
-	text->bytes -= i;
-	*text = weft_setting_trimmed(*text);
+	*text = weft_setting_trimmed((struct setting_text){at, (size_t)(end - at)});
 	*out = number;
 	return 0;
 }
@@ -233,15 +225,10 @@ static void add_text(struct room *room, const char *text)
 
 static void event_settings_add_number(struct room *room, uint64_t number)
 {
-	char digits[21];
-	char *at = digits + sizeof(digits) - 1;
+	char digits[DIGITS_BYTES + 1], *end = digits + DIGITS_BYTES;
 
-	*at = 0;
-	do {
-		*--at = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	add_text(room, at);
+	*end = 0;
+	add_text(room, digits_put_before(end, number));
 }
 
 static void add_time(struct room *room, uint64_t ns)

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/sys_call.h"
+#include "base/text/digits.h"
 
 /* 32 and 33 are used by glibc, 34 also by musl. */
 #define REALTIME_FIRST 35
@@ -19,14 +20,10 @@
 
 static char *platform_linux_put_number(char *at, uint32_t number)
 {
-	char digits[10];
-	int count = 0;
+	char digits[DIGITS_BYTES], *end = digits + sizeof(digits);
 
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count)
-		*at++ = digits[--count];
+	for (const char *digit = digits_put_before(end, number); digit < end; digit++)
+		*at++ = *digit;
 	return at;
 }
 

@@ -2,7 +2,7 @@
 /* One parser of "number unit", with a table of units for each quantity. */
 #include "base/quantity.h"
 
-#include "base/text/hex.h"
+#include "base/text/digits.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -23,17 +23,7 @@ struct decimal {
 
 static int read_whole(const char **text, uint64_t *out)
 {
-	uint64_t whole = 0;
-
-	if (hex_digit(**text) > 9)
-		return -EINVAL;
-	for (; hex_digit(**text) < 10; ++*text) {
-		if (__builtin_mul_overflow(whole, 10, &whole) ||
-		    __builtin_add_overflow(whole, (uint64_t)(**text - '0'), &whole))
-			return -ERANGE;
-	}
-	*out = whole;
-	return 0;
+	return digits_read(text, *text + strlen(*text), 10, out);
 }
 
 static int read_decimal(const char **text, struct decimal *out)

@@ -3,7 +3,7 @@
 #include "proc/proc_maps.h"
 
 #include "base/quantity.h"
-#include "base/text/hex.h"
+#include "base/text/digits.h"
 #include "proc/proc_text.h"
 
 #include <errno.h>
@@ -15,18 +15,9 @@ static int proc_maps_parse_number(const char **at, const char *end, unsigned int
 				  uint64_t *out)
 {
 	const char *p = *at;
-	uint64_t value = 0;
 
-	for (; p < end && *p != stop; p++) {
-		unsigned int digit = hex_digit(*p);
-
-		if (digit >= base || value > (UINT64_MAX - digit) / base)
-			return -EINVAL;
-		value = value * base + digit;
-	}
-	if (p == *at)
+	if (digits_read(&p, end, base, out) || (p < end && *p != stop))
 		return -EINVAL;
-	*out = value;
 	*at = p < end ? p + 1 : p;
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "base/text/sink.h"
 
 #include "base/output.h"
+#include "base/text/digits.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,13 +92,10 @@ void sink_spaces(struct sink *s, size_t count)
 
 void sink_unsigned(struct sink *s, uint64_t number)
 {
-	char digits[20], *at = digits + sizeof(digits);
+	char digits[DIGITS_BYTES], *end = digits + sizeof(digits);
+	const char *at = digits_put_before(end, number);
 
-	do {
-		*--at = (char)('0' + number % 10);
-		number /= 10;
-	} while (number);
-	sink_put(s, at, (size_t)(digits + sizeof(digits) - at));
+	sink_put(s, at, (size_t)(end - at));
 }
 
 void sink_number(struct sink *s, int64_t number)

@@ -6,6 +6,7 @@
  *   sink.c       bytes to an output or into memory
  *   utf8.h       texts, code point by code point
  *   hex.h        hexadecimal digits
+ *   digits.h     numbers
  *   visible.c    texts of strangers, for terminals
  *   json_write.c JSON, written as it comes
  *   nearest.c    "did you mean"

@@ -5,6 +5,7 @@
  * 2^64 - 1, which is more than common JSON libraries keep. Nothing of the text is trusted.
  */
 #include "base/quantity.h"
+#include "base/text/digits.h"
 #include "base/text/hex.h"
 #include "coro/engine/trace.h"
 
@@ -79,34 +80,20 @@ static int input_take_string(struct scan *s, struct scan *out)
 
 static int input_take_number(struct scan *s, void *out)
 {
-	const char *first;
-	uint64_t value = 0;
-
 	skip_blanks(s);
-	first = s->at;
-	for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++)
-		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(*s->at - '0'), &value))
-			return 0;
-	*(uint64_t *)out = value;
-	return s->at > first && !(s->at < s->end && strchr(".eE", *s->at) && *s->at);
+	return !digits_read(&s->at, s->end, 10, out) &&
+	       !(s->at < s->end && strchr(".eE", *s->at) && *s->at);
 }
 
 static int input_take_address(struct scan *s, void *out)
 {
 	struct scan text;
-	uint64_t value = 0;
 
 	if (!input_take_string(s, &text) || text.end - text.at < 3 || text.end - text.at > 18 ||
 	    memcmp(text.at, "0x", 2) != 0)
 		return 0;
-	for (const char *c = text.at + 2; c < text.end; c++) {
-		if (hex_digit(*c) > 15)
-			return 0;
-		value = value << 4 | hex_digit(*c);
-	}
-	*(uint64_t *)out = value;
-	return 1;
+	text.at += 2;
+	return !digits_read(&text.at, text.end, 16, out) && text.at == text.end;
 }
 
 static int input_take_bool(struct scan *s, void *out)

@@ -4,7 +4,7 @@
 
 #include "base/output.h"
 #include "base/quantity.h"
-#include "base/text/hex.h"
+#include "base/text/digits.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,14 +20,7 @@ static int jit_map_take_number(const char **at, const char *end, uint64_t *out)
 
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
-	if (p == end || hex_digit(*p) > 15)
-		return -EINVAL;
-	for (; p < end && hex_digit(*p) < 16; p++) {
-		if (value >> 60)
-			return -EINVAL;
-		value = value << 4 | hex_digit(*p);
-	}
-	if (p == end || *p != ' ')
+	if (digits_read(&p, end, 16, &value) || p == end || *p != ' ')
 		return -EINVAL;
 	while (p < end && *p == ' ')
 		p++;
