@@ -254,8 +254,9 @@ const struct cli_command cmd_inspect = {
 	.operands_max = 1,
 	.description = "Shows every thread of a process with its live context, in each format that "
 		       "is found there: weft's own session, OpenTelemetry's thread context "
-		       "(otel_thread_ctx_v1, with the key map of its process context), and Custom "
-		       "Labels v1. The process need not know weft, and nothing in it is changed.\n"
+		       "(otel_thread_ctx_v1, and otel_thread_ctx_nodejs_v1 in Node.js, with the "
+		       "key map of its process context), and Custom Labels v1. The process need "
+		       "not know weft, and nothing in it is changed.\n"
 		       "\n"
 		       "Nothing is stopped, either: a context that changes while it is read is "
 		       "read again, and told as torn when it does so each time. With --stop each "

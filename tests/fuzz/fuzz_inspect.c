@@ -6,6 +6,7 @@
  * /proc.
  */
 #include "reader/context/custom_labels.h"
+#include "reader/context/nodejs.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
 #include "reader/context/weft_session.h"
@@ -38,12 +39,19 @@ static void read_at(struct settle *s, struct weft_session *session, uint64_t var
 		    const struct otel_process *process)
 {
 	struct live_context out = {0};
+	uint32_t layout;
 	int is_torn = 0;
 
 	if (!custom_labels_read(s, 1, variable, weft_session_seq_of, session, &labels_room, &out))
 		look_at(&out);
 	if (!otel_record_read(s, 1, variable, weft_session_seq_of, session, &otel_room, &is_torn) &&
 	    !is_torn) {
+		otel_record_decode(otel_room.record, otel_room.bytes, &process->payload,
+				   WEFT_OTEL_ROOT_KEY, &out);
+		look_at(&out);
+	}
+	if (!nodejs_layout(&process->payload, &layout) &&
+	    !nodejs_read(s, 1, variable, layout, &otel_room, &is_torn) && !is_torn) {
 		otel_record_decode(otel_room.record, otel_room.bytes, &process->payload,
 				   WEFT_OTEL_ROOT_KEY, &out);
 		look_at(&out);
@@ -88,6 +96,7 @@ static void inspect(struct target *t, int is_stopped)
 		otel_process_refresh(t, &process);
 	read_variables(&settle, t, session, &process, "custom_labels_current_set");
 	read_variables(&settle, t, session, &process, "otel_thread_ctx_v1");
+	read_variables(&settle, t, session, &process, "otel_thread_ctx_nodejs_v1");
 	for (size_t m = 0; m < t->mapping_count && m < POINTERS; m++)
 		read_at(&settle, session, t->mappings[m].start, &process);
 	settle_close(&settle);

@@ -36,7 +36,9 @@
  *
  * So a record in a thread's own variable or on its stack costs no call, one on the heap one; a set
  * of Custom Labels, a chain of three, up to three, and two more for each four labels beyond the
- * first four; a variable that lies in no static TLS two more. Each is counted (context_self_read).
+ * first four; a record of Node.js, at the end of a walk over its heap (otel_nodejs_context.h), up
+ * to six as a rule, one while nothing runs; a variable that lies in no static TLS two more. Each is
+ * counted (context_self_read).
  * In programs that filter their system calls the stack and static TLS are all there is. Whatever
  * could not be read is left out, and the sample says so (WEFT_SAMPLE_UNREADABLE).
  */
@@ -94,14 +96,17 @@ struct weft_published {
 	 * known. */
 	int64_t tls_edge; /* 0x20 */
 	uint32_t dtv;     /* 0x28 enum weft_published_dtv */
-	uint32_t rsv;     /* 0x2C */
+	/* How the heap is laid out to which otel_thread_ctx_nodejs_v1 leads: a layout of
+	 * otel_nodejs_context.h. */
+	uint32_t nodejs_layout;                /* 0x2C */
+	struct weft_published_variable nodejs; /* 0x30 it; looked at where otel leads to nothing */
 };
 
 /**
  * From labels_at on, behind the labels, which are padded to 8 (label_bytes may be 0), up to the end
  * of the sample; each this header and what it says, padded to 8:
  * with WEFT_SAMPLE_PUBLISHED      a whole record of OpenTelemetry's thread context with valid = 1
- *                                 (abi/otel_thread_context.h)
+ *                                 (abi/otel_thread_context.h), the thread's own or Node.js's
  * with WEFT_SAMPLE_PUBLISHED_SET  labels of a set of Custom Labels, each as a struct
  *                                 weft_sample_label; span-id and root-span-id are among them
  */
@@ -119,10 +124,12 @@ struct weft_sample_published {
 
 WEFT_ABI_ASSERT(sizeof(struct weft_sample_label) == 4, "sample label");
 WEFT_ABI_ASSERT(sizeof(struct weft_published_variable) == 16, "published variable");
-WEFT_ABI_ASSERT(sizeof(struct weft_published) == 48, "published");
+WEFT_ABI_ASSERT(sizeof(struct weft_published) == 64, "published");
 WEFT_ABI_ASSERT(offsetof(struct weft_published, labels) == 0x10, "published labels");
 WEFT_ABI_ASSERT(offsetof(struct weft_published, tls_edge) == 0x20, "published edge");
 WEFT_ABI_ASSERT(offsetof(struct weft_published, dtv) == 0x28, "published dtv");
+WEFT_ABI_ASSERT(offsetof(struct weft_published, nodejs_layout) == 0x2C, "published layout");
+WEFT_ABI_ASSERT(offsetof(struct weft_published, nodejs) == 0x30, "published nodejs");
 WEFT_ABI_ASSERT(sizeof(struct weft_sample_published) == 8, "sample published");
 
 #ifdef __cplusplus

@@ -296,7 +296,7 @@ struct weft_session_header {
 	uint32_t tell_children; /* 0xA78 [C] 0 or 1 */
 	uint32_t time_source;   /* 0xA7C [R] 1 = the vDSO, 2 = a system call; 0 = not told */
 	struct weft_published published; /* 0xA80 [C] other libraries' contexts: sample_parts.h */
-	uint8_t rsv_tail[0x1000 - 0xAB0];
+	uint8_t rsv_tail[0x1000 - 0xAC0];
 };
 
 struct weft_context_ext {

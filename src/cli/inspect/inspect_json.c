@@ -139,11 +139,12 @@ static json_t *variable(const struct inspect *i, enum inspect_format format,
 
 static json_t *process(const struct inspect *i)
 {
-	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "name", json_text(i->name),
+	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", json_text(i->name),
 			 "command", json_text(i->command), "stopped",
 			 (i->flags & INSPECT_STOP) != 0, "weft", inspect_json_weft(i),
 			 "otel_process", otel_process(i), "otel_thread",
-			 variable(i, INSPECT_OTEL_THREAD, &i->otel_thread), "custom_labels",
+			 variable(i, INSPECT_OTEL_THREAD, &i->otel_thread), "nodejs",
+			 variable(i, INSPECT_NODEJS, &i->nodejs), "custom_labels",
 			 variable(i, INSPECT_LABELS, &i->labels));
 }
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 
-const char *const inspect_abi_text[] = {"weft", "otel", "custom-labels", NULL};
+const char *const inspect_abi_text[] = {"weft", "otel", "custom-labels", "nodejs", NULL};
 
 int inspect_shows_thread(const struct inspect_show *show, const struct inspect_thread *t)
 {
@@ -25,15 +25,15 @@ const char *inspect_publisher(const struct inspect *i, enum inspect_format forma
 {
 	const struct weft_session_header *h = i->session ? weft_session_header(i->session) : NULL;
 	const uint32_t words[] = {h ? h->otel_process : 0, h ? h->otel_thread : 0,
-				  h ? h->custom_labels : 0};
+				  h ? h->custom_labels : 0, 0};
 	const int found[] = {i->otel.address != 0, i->otel_thread.count > i->otel_thread.own,
-			     i->labels.count > i->labels.own};
+			     i->labels.count > i->labels.own, i->nodejs.count > 0};
 
 	if (h && words[format] == WEFT_PUBLISHER_WEFT)
 		return "weft";
 	if (h && words[format] == WEFT_PUBLISHER_FAILED)
 		return "failed";
-	if (found[format] && !h && i->session_error != -ENOENT)
+	if (found[format] && !h && i->session_error != -ENOENT && format != INSPECT_NODEJS)
 		return "weft or another library";
 	if (found[format] || (h && words[format] == WEFT_PUBLISHER_ANOTHER))
 		return "another library";

@@ -19,7 +19,7 @@ extern const char *const inspect_abi_text[]; /* ends with NULL */
 int inspect_shows_thread(const struct inspect_show *show, const struct inspect_thread *t);
 int inspect_shows_context(const struct inspect_show *show, const struct live_context *c);
 
-enum inspect_format { INSPECT_OTEL_PROCESS, INSPECT_OTEL_THREAD, INSPECT_LABELS };
+enum inspect_format { INSPECT_OTEL_PROCESS, INSPECT_OTEL_THREAD, INSPECT_LABELS, INSPECT_NODEJS };
 /* Who publishes by a format: "weft", "another library", "weft or another library" (weft's session
  * is there, but cannot be read), "failed"; NULL = nobody. */
 const char *inspect_publisher(const struct inspect *i, enum inspect_format format);

@@ -99,6 +99,12 @@ static void put_variables(const struct inspect *i, FILE *out)
 {
 	inspect_text_put_variable(i, out, INSPECT_OTEL_THREAD, "OpenTelemetry thread context",
 				  &i->otel_thread);
+	inspect_text_put_variable(i, out, INSPECT_NODEJS, "OpenTelemetry thread context (Node.js)",
+				  &i->nodejs);
+	if (i->nodejs.count && i->nodejs_error)
+		fputs("  OpenTelemetry thread context (Node.js): not read, for its heap is laid "
+		      "out in a way that is not known\n",
+		      out);
 	inspect_text_put_variable(i, out, INSPECT_LABELS, "Custom Labels v1", &i->labels);
 	if (i->labels.refused && i->labels.abi_version)
 		fprintf(out, "  Custom Labels of version %u: not read\n", i->labels.abi_version);
@@ -129,7 +135,7 @@ static void inspect_text_put_context(FILE *out, const struct live_context *c)
 	if (c->flags & LIVE_TORN)
 		fputs("(torn: it changed while it was read)", out);
 	else if (c->flags & LIVE_UNREADABLE)
-		fputs("(unreadable: it leads to no memory)", out);
+		fputs("(unreadable: it leads to no context)", out);
 	else
 		put_attributes(out, c);
 	if (c->flags & LIVE_CUT)
@@ -200,7 +206,7 @@ int inspect_text(const struct inspect_show *show, FILE *out)
 			threads++;
 		}
 	put_troubles(show, out);
-	if (!i->session && !i->otel_thread.count && !i->labels.count)
+	if (!i->session && !i->otel_thread.count && !i->nodejs.count && !i->labels.count)
 		fputs("It publishes no contexts: no weft, no OpenTelemetry thread context, no "
 		      "Custom Labels v1.\n",
 		      out);

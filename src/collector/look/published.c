@@ -6,6 +6,7 @@
 #include "collector/look/published_merge.h"
 #include "collector/process/published_context.h"
 #include "reader/context/custom_labels.h"
+#include "reader/context/nodejs.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
 #include "reader/context/variables.h"
@@ -32,7 +33,8 @@ struct published {
 	enum published_from from;
 	struct session_counts *counts;
 	struct target *target; /* NULL: not opened yet */
-	struct published_variable otel, labels;
+	struct published_variable otel, nodejs, labels;
+	uint32_t layout;  /* of Node.js's heap; 0 = one that is not read */
 	uint64_t modules; /* of variables_find() */
 	struct otel_process keys;
 	uint64_t due_ns, keys_ns;
@@ -94,8 +96,9 @@ static uint64_t published_pause(uint64_t took_ns)
 /* 0: nowhere in modules of others; else another number for other counts of them. */
 static int by_others(const struct published *p)
 {
-	return (p->otel.count - p->otel.own) * (VARIABLE_PLACES + 1) + p->labels.count -
-	       p->labels.own;
+	return ((p->otel.count - p->otel.own) * (VARIABLE_PLACES + 1) + p->nodejs.count) *
+		       (VARIABLE_PLACES + 1) +
+	       p->labels.count - p->labels.own;
 }
 
 static int is_in_reach(int64_t distance)
@@ -133,6 +136,9 @@ static void published_tell(struct published *p)
 
 	if (p->from != PUBLISHED_LABELS)
 		v.otel.at = place_for_handlers(&p->otel, &v, &v.otel.generation);
+	v.nodejs_layout = p->layout;
+	if (p->from != PUBLISHED_LABELS && p->layout)
+		v.nodejs.at = place_for_handlers(&p->nodejs, &v, &v.nodejs.generation);
 	if (p->from != PUBLISHED_OTEL)
 		v.labels.at = place_for_handlers(&p->labels, &v, &v.labels.generation);
 	process_tell_variables(p->process, &v);
@@ -140,7 +146,9 @@ static void published_tell(struct published *p)
 
 static void find_variables(struct published *p)
 {
-	variables_find(p->target, &p->otel, &p->labels, &p->modules);
+	if (nodejs_layout(&p->keys.payload, &p->layout))
+		p->layout = 0;
+	variables_find(p->target, &p->otel, &p->nodejs, &p->labels, &p->modules);
 	published_tell(p);
 }
 
@@ -231,12 +239,22 @@ static int published_read(struct published *p, uint64_t variable,
 	return rc ? rc : read(p, address);
 }
 
+/* Likewise: Node.js's variable is more than a pointer. */
+static int published_read_nodejs(struct published *p, uint64_t variable)
+{
+	int rc = nodejs_copy(p->target, variable, p->layout, &p->record);
+
+	if (rc == 0)
+		published_decode(p);
+	return rc;
+}
+
 /* ---- what it adds */
 
 /* What a kind of variable is read by, and what is counted of it. */
 struct published_kind {
 	const struct published_variable *variable;
-	int (*read)(struct published *p, uint64_t address);
+	int (*read)(struct published *p, uint64_t address); /* NULL: of Node.js */
 	uint64_t *taken;
 };
 
@@ -248,9 +266,12 @@ static void published_add_kind(struct published *p, const struct published_kind 
 
 	variable_addresses(p->target, v, t->pointer, at);
 	for (int i = 0; i < v->count; i++) {
-		int rc = at[i] && !v->is_own[i] ? published_read(p, at[i], kind->read) : -ENODATA;
+		int rc = -ENODATA;
 
-		p->counts->context_unreadable += rc == -EFAULT;
+		if (at[i] && !v->is_own[i])
+			rc = kind->read ? published_read(p, at[i], kind->read)
+					: published_read_nodejs(p, at[i]);
+		p->counts->context_unreadable += rc == -EFAULT || rc == -EBADMSG;
 		if (rc == 0)
 			*kind->taken += (uint64_t)published_merge(m, &p->context);
 	}
@@ -260,6 +281,7 @@ int published_add(struct published *p, struct published_thread *t, int32_t tid,
 		  struct weft_sample_record *sample, uint8_t *labels, int bytes)
 {
 	struct published_kind otel = {&p->otel, published_read_record, &p->counts->context_otel},
+			      nodejs = {&p->nodejs, NULL, &p->counts->context_otel},
 			      set = {&p->labels, published_read_set, &p->counts->context_labels};
 	struct published_merge m = {.sample = sample,
 				    .labels = labels,
@@ -272,6 +294,8 @@ int published_add(struct published *p, struct published_thread *t, int32_t tid,
 		return bytes;
 	if (p->from != PUBLISHED_LABELS)
 		published_add_kind(p, &otel, t, &m);
+	if (p->from != PUBLISHED_LABELS && p->layout)
+		published_add_kind(p, &nodejs, t, &m);
 	if (p->from != PUBLISHED_OTEL)
 		published_add_kind(p, &set, t, &m);
 	return m.bytes;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What other libraries publish of a process's threads for readers outside: OpenTelemetry's thread
- * context and Custom Labels v1, whoever writes them, read with src/reader for samples that are
- * taken from outside. Where the variables lie is told to the process's handlers, and the process
- * context to the worker (process/published_context.h).
+ * context, Node.js's form of it, and Custom Labels v1, whoever writes them, read with src/reader
+ * for samples that are taken from outside. Where the variables lie is told to the process's
+ * handlers, and the process context to the worker (process/published_context.h).
  *
  *   writes   the thread itself, in its own memory; at each instruction it is whole, or says that it
  *            is not (a pointer that is NULL, valid = 0)

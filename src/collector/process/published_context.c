@@ -78,7 +78,9 @@ static void tell_variables(struct weft_published *to, const struct weft_publishe
 {
 	store_relaxed(&to->tls_edge, load_relaxed(&v->tls_edge));
 	store_relaxed(&to->dtv, load_relaxed(&v->dtv));
+	store_relaxed(&to->nodejs_layout, load_relaxed(&v->nodejs_layout));
 	tell_variable(&to->otel, &v->otel);
+	tell_variable(&to->nodejs, &v->nodejs);
 	tell_variable(&to->labels, &v->labels);
 }
 

@@ -15,6 +15,7 @@
  *   otel_process.c  OpenTelemetry's process context
  *   otel_payload.c  its protobuf payload
  *   otel_record.c   OpenTelemetry's thread context
+ *   nodejs.c        likewise, in Node.js
  */
 #ifndef WEFT_READER_CONTEXT_ROOM_H
 #define WEFT_READER_CONTEXT_ROOM_H

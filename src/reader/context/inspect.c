@@ -134,7 +134,7 @@ static struct live_context *next_context(struct inspect_thread *t)
 /* 0, also when there is nothing; -ESRCH, -EPERM: no more can be had of this thread. */
 static int inspect_add_context(struct inspect_thread *t, int rc, enum live_abi abi)
 {
-	if (rc == -EFAULT) {
+	if (rc == -EFAULT || rc == -EBADMSG) {
 		live_begin(next_context(t), abi);
 		next_context(t)->flags |= LIVE_UNREADABLE;
 		rc = 0;
@@ -181,6 +181,21 @@ static int read_record(struct inspect *i, struct inspect_thread *t, uint64_t var
 	return inspect_add_context(t, rc, LIVE_OTEL);
 }
 
+static int read_nodejs(struct inspect *i, struct inspect_thread *t, uint64_t variable)
+{
+	int is_torn = 0, rc;
+
+	rc = nodejs_read(&i->settle, t->tid, variable, i->nodejs_layout, i->otel_room, &is_torn);
+	if (rc == 0 && is_torn) {
+		live_begin(next_context(t), LIVE_NODEJS);
+		next_context(t)->flags |= LIVE_TORN;
+	} else if (rc == 0) {
+		decode_record(i, t);
+		next_context(t)->abi = LIVE_NODEJS;
+	}
+	return inspect_add_context(t, rc, LIVE_NODEJS);
+}
+
 static int read_labels(struct inspect *i, struct inspect_thread *t, uint64_t variable)
 {
 	int rc = custom_labels_read(&i->settle, t->tid, variable, weft_session_seq_of, i->session,
@@ -211,7 +226,7 @@ static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopp
 	i->settle.is_stopped = is_stopped;
 	t->count = 0;
 	rc = read_weft(i, t);
-	if (rc || i->otel_thread.count + i->labels.count == 0)
+	if (rc || i->otel_thread.count + i->nodejs.count + i->labels.count == 0)
 		return rc;
 	rc = is_stopped ? thread_pointer_of_stopped(t->tid, &pointer)
 			: thread_pointer_find(i->target, t->tid, &pointer);
@@ -221,6 +236,8 @@ static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopp
 	}
 	if (rc == 0)
 		rc = read_variable(i, t, &i->otel_thread, pointer, read_record);
+	if (rc == 0 && !i->nodejs_error)
+		rc = read_variable(i, t, &i->nodejs, pointer, read_nodejs);
 	if (rc == 0)
 		rc = read_variable(i, t, &i->labels, pointer, read_labels);
 	return rc;
@@ -310,7 +327,8 @@ static int inspect_look_once(struct inspect *i)
 	if (rc == 0) {
 		read_names(i);
 		otel_process_find(i->target, &i->otel);
-		variables_find(i->target, &i->otel_thread, &i->labels, &i->modules);
+		i->nodejs_error = nodejs_layout(&i->otel.payload, &i->nodejs_layout);
+		variables_find(i->target, &i->otel_thread, &i->nodejs, &i->labels, &i->modules);
 		rc = look_at_threads(i);
 	}
 	return rc == 0 && i->count == 0 ? -ESRCH : rc;

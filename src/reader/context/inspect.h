@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All threads of a process and the contexts that they have right now, in every format that is
- * found there: weft's session, OpenTelemetry's thread context, Custom Labels v1.
+ * found there: weft's session, OpenTelemetry's thread context (Node.js's, too), Custom Labels v1.
  *
  * Nothing in the process is changed. Without INSPECT_STOP nothing is stopped, either: what cannot
  * be read whole is told as torn (settle.h). With it each thread is stopped in turn, for the time
@@ -10,6 +10,7 @@
 #ifndef WEFT_READER_INSPECT_H
 #define WEFT_READER_INSPECT_H
 
+#include "reader/context/nodejs.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
 #include "reader/context/variables.h"
@@ -18,7 +19,7 @@
 #include "reader/target/settle.h"
 #include "reader/tls/tls.h"
 
-#define INSPECT_CONTEXTS (1 + 2 * VARIABLE_PLACES)
+#define INSPECT_CONTEXTS (1 + 3 * VARIABLE_PLACES)
 
 enum inspect_flag {
 	INSPECT_STOP = 1 << 0,
@@ -62,7 +63,9 @@ struct inspect {
 	struct weft_session *session; /* NULL: none */
 	int session_error;            /* -ENOENT: carries no weft; others as weft_session_find() */
 	struct otel_process otel;
-	struct published_variable otel_thread, labels;
+	struct published_variable otel_thread, nodejs, labels;
+	uint32_t nodejs_layout;
+	int nodejs_error; /* 0, or -ENOTSUP: a layout that is not read */
 	uint64_t modules; /* digest of the mappings in which the variables were looked for */
 
 	struct inspect_thread *thread; /* by tid */

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <weft/abi/custom_labels_v1.h>
+#include <weft/abi/otel_nodejs_context.h>
 #include <weft/abi/otel_thread_context.h>
 
 #define OTEL_VARIABLE WEFT_OTEL_THREAD_SYMBOL
+#define NODEJS_VARIABLE WEFT_NODEJS_SYMBOL
 #define LABELS_VARIABLE "custom_labels_current_set"
 #define LABELS_VERSION "custom_labels_abi_version"
 
@@ -71,13 +73,15 @@ static void note_own(struct target *t, struct published_variable *v)
 }
 
 void variables_find(struct target *t, struct published_variable *otel_thread,
-		    struct published_variable *labels, uint64_t *modules)
+		    struct published_variable *nodejs, struct published_variable *labels,
+		    uint64_t *modules)
 {
 	uint64_t digest = digest_of_modules(t);
 
-	if (digest == *modules && !otel_thread->error && !labels->error)
+	if (digest == *modules && !otel_thread->error && !nodejs->error && !labels->error)
 		return;
 	find_variable(t, OTEL_VARIABLE, otel_thread);
+	find_variable(t, NODEJS_VARIABLE, nodejs);
 	find_variable(t, LABELS_VARIABLE, labels);
 	check_versions(t, labels);
 	note_own(t, otel_thread);

@@ -23,12 +23,13 @@ struct published_variable {
 };
 
 /*
- * variables_find() - both, in the mappings as @t has them. *modules: a digest of the mappings in
+ * variables_find() - all, in the mappings as @t has them. *modules: a digest of the mappings in
  * which they were looked for last, 0 at first: while it is the same, and nothing was missed then,
  * nothing is done.
  */
 void variables_find(struct target *t, struct published_variable *otel_thread,
-		    struct published_variable *labels, uint64_t *modules);
+		    struct published_variable *nodejs, struct published_variable *labels,
+		    uint64_t *modules);
 
 /*
  * variable_addresses() - where the thread with this thread pointer has the variable: at[k] by

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum live_abi { LIVE_WEFT, LIVE_OTEL, LIVE_CUSTOM_LABELS, LIVE_ABI_COUNT };
+enum live_abi { LIVE_WEFT, LIVE_OTEL, LIVE_CUSTOM_LABELS, LIVE_NODEJS, LIVE_ABI_COUNT };
 
 enum live_flag {
 	LIVE_TORN = 1 << 0,  /* it changed during each attempt to read it: nothing else is set */
@@ -20,7 +20,8 @@ enum live_flag {
 	LIVE_SPAN = 1 << 3,
 	LIVE_ROOT = 1 << 4,
 	LIVE_NO_MEMORY = 1 << 5,
-	LIVE_UNREADABLE = 1 << 6, /* its pointer leads to memory that cannot be read */
+	/* its pointer leads to memory that cannot be read, or to something else */
+	LIVE_UNREADABLE = 1 << 6,
 };
 
 #define LIVE_ATTRIBUTES 1024 /* of a context, at most; more: LIVE_CUT */

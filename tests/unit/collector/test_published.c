@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "../../node_heap.h"
 #include "../../stranger_process.h"
 
 #define EXPORTED __attribute__((visibility("default"), used))
@@ -40,6 +41,7 @@ EXPORTED __thread struct weft_otel_record *volatile otel_thread_ctx_v1;
 #endif
 AS_LARGE_AS_IT_IS EXPORTED const uint32_t custom_labels_abi_version = 1;
 EXPORTED __thread struct weft_custom_labels_set *volatile custom_labels_current_set;
+EXPORTED __thread struct weft_nodejs_variable otel_thread_ctx_nodejs_v1;
 
 /* ---- the child's part */
 
@@ -72,7 +74,7 @@ static void add_attribute(uint8_t index, const char *value)
 	record.attributes_bytes = (uint16_t)(record.attributes_bytes + 2 + bytes);
 }
 
-static void publish_record(void)
+static void fill_record(void)
 {
 	uint64_t big = __builtin_bswap64(SPAN);
 
@@ -84,7 +86,38 @@ static void publish_record(void)
 	add_attribute(0, "00000000000000cc");
 	add_attribute(1, "acme");
 	add_attribute(9, "of no key");
+}
+
+static void publish_record(void)
+{
+	fill_record();
 	otel_thread_ctx_v1 = &record;
+}
+
+static struct node_heap heap;
+
+static void publish_by_nodejs(void)
+{
+	uint64_t frame;
+
+	fill_record();
+	node_begin(&heap, 5, &otel_thread_ctx_nodejs_v1);
+	frame = node_map(&heap, 4);
+	node_put(frame, heap.word[NODE_HANDLE], 5, node_wrap(&heap, 4, &record));
+	node_run(&heap, &otel_thread_ctx_nodejs_v1, frame);
+}
+
+/* Nothing runs, as in a loop that waits for requests. */
+static void publish_by_nodejs_nothing(void)
+{
+	publish_by_nodejs();
+	node_run(&heap, &otel_thread_ctx_nodejs_v1, 0);
+}
+
+static void publish_by_nodejs_something_else(void)
+{
+	publish_by_nodejs();
+	node_run(&heap, &otel_thread_ctx_nodejs_v1, 3);
 }
 
 static void add_label(const char *key, const char *value)
@@ -251,6 +284,40 @@ static void a_record_gives_ids_and_labels(void **state)
 	assert_true(has(&r, "tenant", "acme"));
 	assert_int_equal(r.bytes, 4 + 6 + 4); /* neither the root span nor what has no key */
 	assert_int_equal(r.counts.context_otel, 1);
+	end(&r);
+}
+
+static void nodejs_gives_what_a_record_gives(void **state)
+{
+	struct reading r;
+
+	(void)state;
+	read_once(&r, publish_by_nodejs, PUBLISHED_AUTO);
+	assert_int_equal(r.sample.context, WEFT_CONTEXT_TRACE);
+	assert_true(r.sample.span_id == SPAN && r.sample.root_span_id == ROOT);
+	assert_true(has(&r, "tenant", "acme"));
+	assert_int_equal(r.bytes, 4 + 6 + 4);
+	assert_int_equal(r.counts.context_otel, 1);
+	assert_int_equal(r.process.variables.nodejs_layout, WEFT_NODEJS_LAYOUT_USUAL);
+	assert_true(r.process.variables.nodejs.at != 0);
+	end(&r);
+	read_once(&r, publish_by_nodejs, PUBLISHED_LABELS);
+	assert_true(!r.sample.span_id && r.bytes == 0 && !r.process.variables.nodejs.at);
+	end(&r);
+}
+
+static void nodejs_may_be_read_and_have_nothing(void **state)
+{
+	struct reading r;
+
+	(void)state;
+	read_once(&r, publish_by_nodejs_nothing, PUBLISHED_AUTO);
+	assert_int_equal(r.sample.context, WEFT_CONTEXT_NONE);
+	assert_int_equal(r.counts.context_otel + r.counts.context_unreadable, 0);
+	end(&r);
+	read_once(&r, publish_by_nodejs_something_else, PUBLISHED_AUTO);
+	assert_int_equal(r.sample.context, WEFT_CONTEXT_NONE);
+	assert_int_equal(r.counts.context_unreadable, 1);
 	end(&r);
 }
 
@@ -457,6 +524,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_gives_ids_and_labels),
+		cmocka_unit_test(nodejs_gives_what_a_record_gives),
+		cmocka_unit_test(nodejs_may_be_read_and_have_nothing),
 		cmocka_unit_test(a_set_gives_ids_and_labels),
 		cmocka_unit_test(what_comes_first_stays),
 		cmocka_unit_test(what_disagrees_is_left_out),
