@@ -2,8 +2,9 @@
 /*
  * strange-requests FORMAT SECONDS [LIBRARY [burn [filter]]]: a program that knows nothing of weft,
  * whose threads wait for requests in turn and publish whose it is: as OpenTelemetry's thread
- * context in place, in their TLS (`place`), or by another record, on the heap (`swap`), as a set of
- * Custom Labels (`labels`), both with one span (`both`) or with two (`differ`), or nothing
+ * context in place, in their TLS (`place`), or by another record, on the heap (`swap`), or as
+ *Node.js does, by what runs on its heap (`nodejs`), as a set of Custom Labels (`labels`), both with
+ *one span (`both`) or with two (`differ`), or nothing
  * (`none`); or leave pointers to pages that are gone (`gone`), or to a record whose rest is
  * (`torn`).
  *
@@ -36,6 +37,7 @@
 #include <weft/abi/custom_labels_v1.h>
 #include <weft/abi/otel_thread_context.h>
 
+#include "../node_heap.h"
 #include "../stranger_process.h"
 #include "blocked_time.h"
 
@@ -51,6 +53,7 @@ static const uint8_t spans[REQUESTS] = {0x11, 0x22, 0};
 static const char *const tenants[REQUESTS] = {"acme", "globex", ""};
 
 EXPORTED __thread struct weft_otel_record *volatile otel_thread_ctx_v1;
+EXPORTED __thread struct weft_nodejs_variable otel_thread_ctx_nodejs_v1;
 EXPORTED const uint32_t custom_labels_abi_version = 1;
 EXPORTED __thread struct weft_custom_labels_set *volatile custom_labels_current_set;
 
@@ -103,6 +106,17 @@ static void publish_in_place(int request)
 	__atomic_store_n(&record.valid, 1, __ATOMIC_RELEASE);
 }
 
+static struct weft_otel_record *new_record(int request)
+{
+	struct weft_otel_record *record = calloc(1, sizeof(*record));
+
+	if (!record)
+		exit(4);
+	fill(record, request);
+	record->valid = 1;
+	return record;
+}
+
 /* A record for each request, shown by its address. */
 static void publish_other(int request)
 {
@@ -112,15 +126,47 @@ static void publish_other(int request)
 		otel_thread_ctx_v1 = NULL;
 		return;
 	}
-	if (!records[request]) {
-		records[request] = calloc(1, sizeof(*records[request]));
-		if (!records[request])
-			exit(4);
-		fill(records[request], request);
-		records[request]->valid = 1;
-	}
+	if (!records[request])
+		records[request] = new_record(request);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	otel_thread_ctx_v1 = records[request];
+}
+
+/* A heap with a frame for each request, the last one's without a record; the variable's gate is
+ * opened when all is there. */
+static struct node_heap *new_heap(uint64_t frames[REQUESTS])
+{
+	struct node_heap *heap = calloc(1, sizeof(*heap));
+	struct weft_nodejs_variable v;
+	uint64_t cped_slot;
+
+	if (!heap)
+		exit(4);
+	node_begin(heap, 4711, &v);
+	for (int i = 0; i < REQUESTS; i++) {
+		frames[i] = node_map(heap, 4);
+		node_put(frames[i], node_new(heap, 2), 4711, v.undefined);
+		node_put(frames[i], heap->word[NODE_HANDLE], 4711,
+			 spans[i] ? node_wrap(heap, 4, new_record(i)) : v.undefined);
+	}
+	cped_slot = v.cped_slot;
+	v.cped_slot = 0;
+	otel_thread_ctx_nodejs_v1 = v;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&otel_thread_ctx_nodejs_v1.cped_slot, cped_slot, __ATOMIC_RELAXED);
+	return heap;
+}
+
+static void publish_nodejs(int request)
+{
+	static __thread struct node_heap *heap;
+	static __thread uint64_t frames[REQUESTS];
+
+	if (!heap)
+		heap = new_heap(frames);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&heap->word[NODE_CPED], frames[request], __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
 static struct weft_custom_labels_string string(const char *text)
@@ -185,6 +231,8 @@ void requests_publish(const char *format, int request)
 		publish_in_place(request);
 	if (!strcmp(format, "swap"))
 		publish_other(request);
+	if (!strcmp(format, "nodejs"))
+		publish_nodejs(request);
 	if (!strcmp(format, "labels") || !strcmp(format, "both"))
 		publish_set(request, spans[request]);
 	if (!strcmp(format, "differ"))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Other libraries' contexts in a sample record: what the thread that the handler has interrupted
- * publishes as OpenTelemetry's thread context, as its bytes, and as Custom Labels, as labels.
+ * publishes as OpenTelemetry's thread context, its own or Node.js's, as its bytes, and as Custom
+ * Labels, as labels.
  * abi/sample_parts.h has the contract, and why memory is read as it is here: what lies on the
  * thread's known stack or in its static TLS directly, all else by process_vm_readv. No pointer and
- * no length is believed. While nobody publishes it is four loads.
+ * no length is believed. While nobody publishes it is five loads.
  *
  * weft_sample_published_bytes() is called before there is a record, to reserve room;
  * weft_sample_published_put() once its labels are in. It reads straight into the ring, and loads
@@ -17,6 +18,7 @@
 #include <sys/uio.h>
 
 #include <weft/abi/custom_labels_v1.h>
+#include <weft/abi/otel_nodejs_context.h>
 #include <weft/abi/otel_thread_context.h>
 
 #include "base/thread_pointer.h"
@@ -28,6 +30,7 @@
 #define PART_BYTES ((uint32_t)sizeof(struct weft_sample_published))
 #define LEAST_SET_BYTES 64   /* with less room there is no set */
 #define PAGE_BYTES 4096      /* no page is smaller */
+#define WINDOW_BYTES 256     /* of a heap, read at once */
 #define AT_ONCE 4            /* labels: what they are read by lies on the handler's stack */
 #define NO_BLOCK UINT64_MAX  /* in a DTV of glibc's: not allocated */
 #define DTV_LENGTH_BEFORE 16 /* likewise: the entry before the first has the length */
@@ -109,6 +112,14 @@ static int published_fetch(struct published_look *l, void *to, uint64_t from, ui
 	return 1;
 }
 
+/* From there to the end of the page on which the first @least bytes end. */
+static uint32_t bytes_on_page(uint64_t from, uint32_t least, uint32_t most)
+{
+	uint64_t bytes = ((from + least - 1) | (PAGE_BYTES - 1)) + 1 - from;
+
+	return bytes < most ? (uint32_t)bytes : most;
+}
+
 /* ---- the variables */
 
 static char *dtv_pointer(uint32_t dtv)
@@ -143,15 +154,6 @@ static uint64_t published_block(struct published_look *l, uint64_t module, uint6
 	return words[2];
 }
 
-static __attribute__((noinline)) uint64_t
-published_dynamic(struct published_look *l, uint64_t module, uint64_t generation, int64_t distance)
-{
-	uint64_t block = published_block(l, module, generation), word = 0;
-
-	return block && published_fetch(l, &word, block + (uint64_t)distance, sizeof(word)) ? word
-											    : 0;
-}
-
 /* Where a variable lies, as the session's header has it. */
 struct published_place {
 	uint64_t module;  /* 0 = in static TLS */
@@ -176,6 +178,16 @@ static uint64_t published_static(int64_t distance)
 	return load_relaxed((const uint64_t *)(const void *)(weft_thread_pointer() + distance));
 }
 
+/* Its first word; 0: there is none. */
+static __attribute__((noinline)) uint64_t
+published_dynamic(struct published_look *l, uint64_t module, uint64_t generation, int64_t distance)
+{
+	uint64_t block = published_block(l, module, generation), word = 0;
+
+	return block && published_fetch(l, &word, block + (uint64_t)distance, sizeof(word)) ? word
+											    : 0;
+}
+
 /* What the thread's variable leads to; 0 = nothing. */
 static uint64_t published_pointer(struct published_look *l, const struct weft_published_variable *v)
 {
@@ -189,6 +201,66 @@ static uint64_t published_pointer(struct published_look *l, const struct weft_pu
 	return published_static(place.distance);
 }
 
+/* All of the thread's variable; 0: it has none. */
+static int published_variable(struct published_look *l, const struct weft_published_variable *v,
+			      void *to, uint32_t bytes)
+{
+	struct published_place place;
+	uint64_t base;
+
+	if (!published_place(v, &place))
+		return 0;
+	base = place.module ? published_block(l, place.module, load_relaxed(&v->generation))
+			    : (uint64_t)(uintptr_t)weft_thread_pointer();
+	return base && published_fetch(l, to, base + (uint64_t)place.distance, bytes);
+}
+
+/* ---- Node.js: a walk over the heap */
+
+/* What was read last of it, on one page: what is asked for next often lies there, too. */
+struct walked_memory {
+	struct published_look *look;
+	uint64_t from;
+	uint32_t bytes;
+	uint8_t window[WINDOW_BYTES];
+};
+
+static int published_fetch_for_walk(void *arg, void *to, uint64_t from, uint32_t bytes)
+{
+	struct walked_memory *m = arg;
+
+	if (!published_is_within(from, bytes, m->from, m->from + m->bytes)) {
+		m->from = from;
+		m->bytes = bytes_on_page(from, bytes, sizeof(m->window));
+		if (!published_fetch(m->look, m->window, from, m->bytes))
+			return -EFAULT;
+	}
+	memcpy(to, m->window + (from - m->from), bytes);
+	return 0;
+}
+
+/* The record of what runs in Node.js on this thread; 0 = none. A table that is just being replaced
+ * is as if there were none. */
+static __attribute__((noinline)) uint64_t published_nodejs(struct published_look *l)
+{
+	const struct weft_published *where = &weft_rt.header->published;
+	struct walked_memory memory = {.look = l};
+	struct weft_nodejs_walk walk = {load_relaxed(&where->nodejs_layout),
+					published_fetch_for_walk, &memory};
+	struct weft_nodejs_variable v = {0};
+	uint64_t record = 0;
+	int rc;
+
+	if (!published_variable(l, &where->nodejs, &v, sizeof(v)))
+		return 0;
+	rc = weft_nodejs_record(&walk, &v, &record);
+	if (rc == -EBADMSG)
+		l->is_unreadable = 1;
+	return rc ? 0 : record;
+}
+
+/* ---- all of them */
+
 /* What the variables of the interrupted thread lead to stays the same until the handler returns, so
  * it is looked up when it is used: nothing of it lies on the handler's stack while that is unwound.
  */
@@ -198,6 +270,8 @@ static struct published_look thread_publishes(const struct stack_take *take)
 	struct published_look l = {.take = take};
 
 	l.record = published_pointer(&l, &where->otel);
+	if (UNLIKELY(load_relaxed(&where->nodejs.at) && !l.record))
+		l.record = published_nodejs(&l);
 	l.set = published_pointer(&l, &where->labels);
 	return l;
 }
@@ -216,7 +290,7 @@ uint32_t weft_sample_published_bytes(uint32_t most)
 	const struct weft_published *where = &weft_rt.header->published;
 	uint32_t room = 0;
 
-	if (published_may_lead(&where->otel))
+	if (published_may_lead(&where->otel) || UNLIKELY(load_relaxed(&where->nodejs.at)))
 		room = PART_BYTES + RECORD_BYTES;
 	if (published_may_lead(&where->labels))
 		room += PART_BYTES + WEFT_SAMPLE_PUBLISHED_SET_BYTES;
@@ -236,14 +310,6 @@ int weft_sample_published_is_any(const struct stack_take *take)
 }
 
 /* ---- OpenTelemetry's record */
-
-/* From there to the end of the page on which the first @least bytes end. */
-static uint32_t bytes_on_page(uint64_t from, uint32_t least, uint32_t most)
-{
-	uint64_t bytes = ((from + least - 1) | (PAGE_BYTES - 1)) + 1 - from;
-
-	return bytes < most ? (uint32_t)bytes : most;
-}
 
 /* The record's bytes, RECORD_BYTES at most; 0: there is none. Its head alone says how long it is:
  * to save a second call, what else lies on its page comes along. */

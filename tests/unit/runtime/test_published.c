@@ -19,6 +19,8 @@
 #include "runtime/stack/stack.h"
 #include "unit.h"
 
+#include "../../node_heap.h"
+
 #define PAGE 4096
 #define ROOM 8192
 #define MOST 4096
@@ -29,6 +31,7 @@ static struct weft_slot slot;
 static __thread struct weft_otel_record *volatile record_pointer;
 static __thread struct weft_custom_labels_set *volatile set_pointer;
 static __thread struct weft_otel_record own_record;
+static __thread struct weft_nodejs_variable nodejs;
 
 static union {
 	struct weft_sample_record sample;
@@ -47,7 +50,7 @@ static uint64_t distance_of(const volatile void *variable)
 static int64_t edge(void)
 {
 	const volatile void *const all[] = {&record_pointer, &set_pointer, &own_record,
-					    &own_record + 1};
+					    &own_record + 1, &nodejs,      &nodejs + 1};
 	int64_t far = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
@@ -342,6 +345,88 @@ static void strange_places_are_none(void **state)
 	}
 }
 
+/* ---- the same, of Node.js */
+
+static _Alignas(PAGE) struct node_heap heap; /* on one page */
+static uint64_t frame;
+
+/* A frame with the record in the first page, and one key more. */
+static void make_heap(void)
+{
+	header.published.tls_edge = edge();
+	header.published.nodejs.at = distance_of(&nodejs);
+	header.published.nodejs_layout = WEFT_NODEJS_LAYOUT_USUAL;
+	node_begin(&heap, 77, &nodejs);
+	frame = node_map(&heap, 2);
+	node_put(frame, heap.word[NODE_HANDLE], 77, node_wrap(&heap, 4, pages));
+	node_put(frame, node_new(&heap, 2), 78, nodejs.undefined);
+	node_run(&heap, &nodejs, frame);
+	fill((void *)pages, 12);
+}
+
+static void a_record_of_nodejs_costs_a_walk(void **state)
+{
+	(void)state;
+	needs_self_reads();
+	make_heap();
+	assert_int_equal(take(), 3); /* up to the entry, to the wrapper, and to the record */
+	expect_record((void *)pages, 40);
+	node_entry(frame, 0)[1] = nodejs.undefined;
+	assert_int_equal(take(), 1);
+	expect_nothing();
+	node_run(&heap, &nodejs, 0);
+	assert_int_equal(take(), 1);
+	expect_nothing();
+	nodejs.cped_slot = 0;
+	assert_int_equal(take(), 0);
+	expect_nothing();
+}
+
+static void a_record_of_the_thread_comes_first(void **state)
+{
+	(void)state;
+	make_heap();
+	fill(&own_record, 3);
+	record_pointer = &own_record;
+	assert_int_equal(take(), 0);
+	expect_record(&own_record, 31);
+}
+
+static void a_heap_that_lies_is_no_fault(void **state)
+{
+	(void)state;
+	needs_self_reads();
+	make_heap();
+	node_entry(frame, 0)[1] = (uint64_t)(uintptr_t)pages + PAGE + 1;
+	take();
+	expect_unreadable();
+	node_entry(frame, 0)[1] = node_small(1);
+	take();
+	expect_unreadable();
+	node_run(&heap, &nodejs, 3);
+	take();
+	expect_unreadable();
+	node_run(&heap, &nodejs, UINT64_MAX - 6);
+	take();
+	expect_unreadable();
+	header.published.nodejs_layout = UINT32_MAX;
+	take();
+	expect_unreadable();
+	header.published.nodejs.at = 3;
+	assert_int_equal(take(), 0);
+	expect_nothing();
+}
+
+static void a_heap_is_not_read_where_calls_are_filtered(void **state)
+{
+	(void)state;
+	make_heap();
+	store_relaxed(&weft_rt.careful, 1);
+	assert_int_equal(take(), 0);
+	expect_unreadable();
+	store_relaxed(&weft_rt.careful, 0);
+}
+
 /* ---- a set of Custom Labels */
 
 static struct weft_custom_labels_string string(const char *text)
@@ -466,6 +551,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(filters_are_not_asked, begin, end),
 		cmocka_unit_test_setup_teardown(lengths_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(strange_places_are_none, begin, end),
+		cmocka_unit_test_setup_teardown(a_record_of_nodejs_costs_a_walk, begin, end),
+		cmocka_unit_test_setup_teardown(a_record_of_the_thread_comes_first, begin, end),
+		cmocka_unit_test_setup_teardown(a_heap_that_lies_is_no_fault, begin, end),
+		cmocka_unit_test_setup_teardown(a_heap_is_not_read_where_calls_are_filtered, begin,
+						end),
 		cmocka_unit_test_setup_teardown(labels_are_copied, begin, end),
 		cmocka_unit_test_setup_teardown(sets_that_lie_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(two_formats, begin, end),
