@@ -76,6 +76,7 @@
 /* info: samples with something of another library's context; and what could not be taken of one. */
 #define RECORDING_COUNTER_CONTEXT_OTEL "context_otel"
 #define RECORDING_COUNTER_CONTEXT_LABELS "context_labels"
+#define RECORDING_COUNTER_CONTEXT_GO "context_go"
 #define RECORDING_COUNTER_CONTEXT_UNREADABLE "context_unreadable"
 #define RECORDING_COUNTER_CONTEXT_DISAGREED "context_disagreed"
 #define RECORDING_COUNTER_PENDING "pending"         /* lost: left when the file was finished */

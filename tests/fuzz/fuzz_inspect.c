@@ -6,6 +6,7 @@
  * /proc.
  */
 #include "reader/context/custom_labels.h"
+#include "reader/context/go_labels.h"
 #include "reader/context/nodejs.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
@@ -83,6 +84,43 @@ static void read_session(struct settle *s, struct weft_session *session)
 	live_free(&out);
 }
 
+static void read_goroutines(struct settle *s, const struct target *t, const struct go_program *p)
+{
+	struct go_threads threads = {0};
+	struct live_context out = {0};
+
+	go_threads_read(t, p, &threads);
+	for (size_t i = 0; i < threads.count && i < POINTERS; i++)
+		if (!go_labels_read(s, 1, p->layout, &threads.thread[i], &labels_room, &out))
+			look_at(&out);
+	live_free(&out);
+	go_threads_free(&threads);
+}
+
+/* As a list and as a map, from wherever something is mapped; and where it finds them itself. */
+static void read_go(struct settle *s, struct target *t)
+{
+	static const char *const versions[] = {"go1.26", "go1.23"};
+	struct go_program p = {0};
+
+	go_program_find(t, &p);
+	if (p.state == GO_READABLE)
+		read_goroutines(s, t, &p);
+	for (size_t v = 0; v < sizeof(versions) / sizeof(versions[0]); v++) {
+		p.layout = go_layout_of(versions[v]);
+		for (size_t m = 0; m < t->mapping_count && m < POINTERS; m++) {
+			const struct proc_map *at = &t->mappings[m];
+
+			p.list_count = go_scan(t, p.layout, at->start, at->end - at->start, p.list,
+					       GO_LISTS);
+			read_goroutines(s, t, &p);
+			p.list[0] = at->start;
+			p.list_count = 1;
+			read_goroutines(s, t, &p);
+		}
+	}
+}
+
 static void inspect(struct target *t, int is_stopped)
 {
 	struct settle settle = {.target = t, .is_stopped = is_stopped, .never_still = 1};
@@ -99,6 +137,7 @@ static void inspect(struct target *t, int is_stopped)
 	read_variables(&settle, t, session, &process, "otel_thread_ctx_nodejs_v1");
 	for (size_t m = 0; m < t->mapping_count && m < POINTERS; m++)
 		read_at(&settle, session, t->mappings[m].start, &process);
+	read_go(&settle, t);
 	settle_close(&settle);
 	otel_process_free(&process);
 	weft_session_free(session);

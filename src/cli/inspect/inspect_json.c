@@ -137,15 +137,29 @@ static json_t *variable(const struct inspect *i, enum inspect_format format,
 	return json_pack("{s:s, s:o}", "publisher", who, "modules", modules);
 }
 
+static json_t *inspect_json_go(const struct inspect *i)
+{
+	const char *why = inspect_go_trouble(i);
+	json_t *o;
+
+	if (i->go.state == GO_ABSENT)
+		return json_null();
+	o = json_pack("{s:o, s:o}", "version", json_text(i->go.version), "module",
+		      json_text(i->go.path));
+	if (why)
+		json_object_set_new(o, "trouble", json_string(why));
+	return o;
+}
+
 static json_t *process(const struct inspect *i)
 {
-	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "name", json_text(i->name),
-			 "command", json_text(i->command), "stopped",
+	return json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+			 json_text(i->name), "command", json_text(i->command), "stopped",
 			 (i->flags & INSPECT_STOP) != 0, "weft", inspect_json_weft(i),
 			 "otel_process", otel_process(i), "otel_thread",
 			 variable(i, INSPECT_OTEL_THREAD, &i->otel_thread), "nodejs",
 			 variable(i, INSPECT_NODEJS, &i->nodejs), "custom_labels",
-			 variable(i, INSPECT_LABELS, &i->labels));
+			 variable(i, INSPECT_LABELS, &i->labels), "go", inspect_json_go(i));
 }
 
 int inspect_json(const struct inspect_show *show, FILE *out)

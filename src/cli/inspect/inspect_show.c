@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fnmatch.h>
 
-const char *const inspect_abi_text[] = {"weft", "otel", "custom-labels", "nodejs", NULL};
+const char *const inspect_abi_text[] = {"weft", "otel", "custom-labels", "nodejs", "go", NULL};
 
 int inspect_shows_thread(const struct inspect_show *show, const struct inspect_thread *t)
 {
@@ -37,6 +37,22 @@ const char *inspect_publisher(const struct inspect *i, enum inspect_format forma
 		return "weft or another library";
 	if (found[format] || (h && words[format] == WEFT_PUBLISHER_ANOTHER))
 		return "another library";
+	return NULL;
+}
+
+const char *inspect_go_trouble(const struct inspect *i)
+{
+	switch (i->go.state) {
+	case GO_ABSENT:
+		break;
+	case GO_UNKNOWN:
+		return "weft does not know where this version of Go has them";
+	case GO_STRIPPED:
+		return "it is stripped, and its threads' structures are not found";
+	case GO_READABLE:
+		if (i->go_threads.is_unlike)
+			return "its runtime is not as this version of Go has it";
+	}
 	return NULL;
 }
 

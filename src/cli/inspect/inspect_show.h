@@ -23,6 +23,8 @@ enum inspect_format { INSPECT_OTEL_PROCESS, INSPECT_OTEL_THREAD, INSPECT_LABELS,
 /* Who publishes by a format: "weft", "another library", "weft or another library" (weft's session
  * is there, but cannot be read), "failed"; NULL = nobody. */
 const char *inspect_publisher(const struct inspect *i, enum inspect_format format);
+/* Why labels of goroutines cannot be read; NULL: they can, or it is no Go program. */
+const char *inspect_go_trouble(const struct inspect *i);
 const char *inspect_trouble_text(enum inspect_trouble trouble);
 
 int inspect_text(const struct inspect_show *show, FILE *out);

@@ -112,6 +112,24 @@ static void put_variables(const struct inspect *i, FILE *out)
 		fputs("  Custom Labels without custom_labels_abi_version: not read\n", out);
 }
 
+static void put_go(const struct inspect *i, FILE *out)
+{
+	const char *why = inspect_go_trouble(i);
+
+	if (i->go.state == GO_ABSENT)
+		return;
+	fputs("  Labels of goroutines: ", out);
+	if (*i->go.version)
+		visible_print(out, i->go.version, strlen(i->go.version));
+	else
+		fputs("Go of an unknown version", out);
+	fputs(" in ", out);
+	visible_print(out, i->go.path, strlen(i->go.path));
+	if (why)
+		fprintf(out, "; not read: %s", why);
+	fputc('\n', out);
+}
+
 /* ---- the threads */
 
 static void inspect_text_put_id(FILE *out, int is_there, uint64_t id)
@@ -197,6 +215,7 @@ int inspect_text(const struct inspect_show *show, FILE *out)
 	put_weft(i, out);
 	put_otel_process(i, out);
 	put_variables(i, out);
+	put_go(i, out);
 	fprintf(out, "%s%7s %-15s %-13s %-32s %-16s %-16s %s%s\n", term_colour(stdout, TERM_BOLD),
 		"TID", "NAME", "FORMAT", "TRACE", "SPAN", "ROOT", "LABELS",
 		term_colour(stdout, TERM_PLAIN));
@@ -206,9 +225,10 @@ int inspect_text(const struct inspect_show *show, FILE *out)
 			threads++;
 		}
 	put_troubles(show, out);
-	if (!i->session && !i->otel_thread.count && !i->nodejs.count && !i->labels.count)
+	if (!i->session && !i->otel_thread.count && !i->nodejs.count && !i->labels.count &&
+	    !i->go_threads.count)
 		fputs("It publishes no contexts: no weft, no OpenTelemetry thread context, no "
-		      "Custom Labels v1.\n",
+		      "Custom Labels v1, no labels of goroutines.\n",
 		      out);
 	else if (!contexts && threads)
 		fputs("None of these threads has a context now.\n", out);

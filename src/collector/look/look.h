@@ -19,6 +19,7 @@
  *   wall_account.c  states that add up
  *   wall_labels.c   its labels, read from outside
  *   published.c     contexts that others publish
+ *   published_go.c  of these, labels of goroutines
  *   published_merge.c one of these, added to a sample
  *   wall_private.h  what these share
  */

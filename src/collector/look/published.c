@@ -3,6 +3,7 @@
 #include "collector/look/published.h"
 
 #include "base/clock.h"
+#include "collector/look/published_go.h"
 #include "collector/look/published_merge.h"
 #include "collector/process/published_context.h"
 #include "reader/context/custom_labels.h"
@@ -36,6 +37,7 @@ struct published {
 	struct published_variable otel, nodejs, labels;
 	uint32_t layout;  /* of Node.js's heap; 0 = one that is not read */
 	uint64_t modules; /* of variables_find() */
+	struct published_go go;
 	struct otel_process keys;
 	uint64_t due_ns, keys_ns;
 	struct otel_copy record;
@@ -73,6 +75,7 @@ void published_free(struct published *p)
 		return;
 	target_close(p->target);
 	otel_process_free(&p->keys);
+	published_go_free(&p->go);
 	live_free(&p->context);
 	free(p);
 }
@@ -94,7 +97,7 @@ static uint64_t published_pause(uint64_t took_ns)
 }
 
 /* 0: nowhere in modules of others; else another number for other counts of them. */
-static int by_others(const struct published *p)
+static int variables_of_others(const struct published *p)
 {
 	return ((p->otel.count - p->otel.own) * (VARIABLE_PLACES + 1) + p->nodejs.count) *
 		       (VARIABLE_PLACES + 1) +
@@ -104,6 +107,11 @@ static int by_others(const struct published *p)
 static int is_in_reach(int64_t distance)
 {
 	return distance <= WEFT_PUBLISHED_REACH && distance >= -WEFT_PUBLISHED_REACH;
+}
+
+static int by_others(const struct published *p)
+{
+	return 2 * variables_of_others(p) + published_go_is_there(&p->go);
 }
 
 /* Where handlers find the first of others; 0: there is none that they can reach. */
@@ -165,6 +173,8 @@ int published_look(struct published *p, uint64_t now_ns)
 			process_tell_context(p->process, &p->keys.payload, now_ns);
 		if (p->from != PUBLISHED_WEFT)
 			find_variables(p);
+		if (p->from == PUBLISHED_AUTO)
+			published_go_find(&p->go, p->target);
 	}
 	p->due_ns = now_ns + published_pause(clock_mono_ns() - now_ns);
 	return by_others(p) != before;
@@ -277,12 +287,48 @@ static void published_add_kind(struct published *p, const struct published_kind 
 	}
 }
 
-int published_add(struct published *p, struct published_thread *t, int32_t tid,
-		  struct weft_sample_record *sample, uint8_t *labels, int bytes)
+static void add_variables(struct published *p, const struct published_thread *t,
+			  struct published_merge *m)
 {
 	struct published_kind otel = {&p->otel, published_read_record, &p->counts->context_otel},
 			      nodejs = {&p->nodejs, NULL, &p->counts->context_otel},
 			      set = {&p->labels, published_read_set, &p->counts->context_labels};
+
+	if (p->from != PUBLISHED_LABELS)
+		published_add_kind(p, &otel, t, m);
+	if (p->from != PUBLISHED_LABELS && p->layout)
+		published_add_kind(p, &nodejs, t, m);
+	if (p->from != PUBLISHED_OTEL)
+		published_add_kind(p, &set, t, m);
+}
+
+static int32_t published_inside_tid(const struct published *p, struct published_thread *t,
+				    int32_t tid)
+{
+	char text[4096];
+
+	if (p->process->inside_pid == p->process->pid)
+		return tid;
+	if (!t->inside_tid &&
+	    proc_read_task(p->target->proc_fd, tid, "status", text, sizeof(text)) > 0)
+		t->inside_tid = pid_innermost(text, 0, NULL);
+	return t->inside_tid;
+}
+
+static void add_goroutine(struct published *p, struct published_thread *t, int32_t tid,
+			  struct published_merge *m)
+{
+	int rc = published_go_read(&p->go, p->target, published_inside_tid(p, t, tid), &p->set,
+				   &p->context);
+
+	p->counts->context_unreadable += rc == -EFAULT;
+	if (rc == 0)
+		p->counts->context_go += (uint64_t)published_merge(m, &p->context);
+}
+
+int published_add(struct published *p, struct published_thread *t, int32_t tid,
+		  struct weft_sample_record *sample, uint8_t *labels, int bytes)
+{
 	struct published_merge m = {.sample = sample,
 				    .labels = labels,
 				    .bytes = bytes,
@@ -290,13 +336,11 @@ int published_add(struct published *p, struct published_thread *t, int32_t tid,
 				    .keys = &p->keys.payload,
 				    .counts = p->counts};
 
-	if (!p->target || !by_others(p) || find_pointer(p, t, tid))
+	if (!p->target)
 		return bytes;
-	if (p->from != PUBLISHED_LABELS)
-		published_add_kind(p, &otel, t, &m);
-	if (p->from != PUBLISHED_LABELS && p->layout)
-		published_add_kind(p, &nodejs, t, &m);
-	if (p->from != PUBLISHED_OTEL)
-		published_add_kind(p, &set, t, &m);
+	if (variables_of_others(p) && find_pointer(p, t, tid) == 0)
+		add_variables(p, t, &m);
+	if (published_go_is_there(&p->go))
+		add_goroutine(p, t, tid, &m);
 	return m.bytes;
 }

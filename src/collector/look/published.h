@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What other libraries publish of a process's threads for readers outside: OpenTelemetry's thread
- * context, Node.js's form of it, and Custom Labels v1, whoever writes them, read with src/reader
- * for samples that are taken from outside. Where the variables lie is told to the process's
- * handlers, and the process context to the worker (process/published_context.h).
+ * context, Node.js's form of it, and Custom Labels v1, whoever writes them, and the labels of Go's
+ * goroutines, read with src/reader for samples that are taken from outside. Where the variables lie
+ * is told to the process's handlers, and the process context to the worker
+ * (process/published_context.h).
  *
  *   writes   the thread itself, in its own memory; at each instruction it is whole, or says that it
  *            is not (a pointer that is NULL, valid = 0)
@@ -18,7 +19,7 @@
  * Where the variables are is looked for when the process's mappings have changed (a library came by
  * dlopen), and how often these are read is bounded by what it costs.
  *
- * Precedence: weft's own context, then OpenTelemetry's, then Custom Labels. The first that has a
+ * Precedence: weft's own context, then OpenTelemetry's, Custom Labels, Go's. The first that has a
  * span or a trace gives the ids. Of one that tells another span or trace than those before it
  * nothing is taken, and that is counted. Otherwise it adds what they lack: a trace, a root span,
  * and, where the thread has no labels of weft's, labels under keys that are not there.
@@ -31,7 +32,7 @@
 
 /* Whose contexts count: --context-from. */
 enum published_from {
-	PUBLISHED_AUTO = 0, /* all, as above */
+	PUBLISHED_AUTO = 0, /* all, as above; Go's by this alone */
 	PUBLISHED_WEFT,     /* weft's own alone */
 	PUBLISHED_OTEL,
 	PUBLISHED_LABELS,
@@ -41,6 +42,7 @@ enum published_from {
 struct published_thread {
 	uint64_t pointer; /* where its thread-local variables are counted from; 0 = not known */
 	uint64_t due_ns, pause_ns; /* when that is asked again */
+	int32_t inside_tid;        /* as the process itself has it; 0 = not known yet */
 };
 
 struct published; /* of one process */

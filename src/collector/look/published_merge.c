@@ -4,6 +4,7 @@
 
 #include "base/context_snapshot.h"
 #include "collector/process/label_sets.h"
+#include "reader/context/go_labels.h"
 
 #include <string.h>
 
@@ -71,6 +72,9 @@ static int is_label(const struct otel_payload *keys, const struct live_context *
 		return 0;
 	if (c->abi == LIVE_OTEL)
 		return !(c->flags & LIVE_ROOT && published_is_named(c, a, WEFT_OTEL_ROOT_KEY));
+	if (c->abi == LIVE_GO)
+		return !(c->flags & LIVE_SPAN && published_is_named(c, a, GO_SPAN_KEY)) &&
+		       !(c->flags & LIVE_ROOT && published_is_named(c, a, GO_ROOT_KEY));
 	return !published_is_named(c, a, WEFT_CUSTOM_LABELS_SPAN_KEY) &&
 	       !published_is_named(c, a, WEFT_CUSTOM_LABELS_ROOT_KEY);
 }

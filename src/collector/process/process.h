@@ -54,7 +54,7 @@ struct session_counts {
 	uint64_t threads;
 	/* Samples with something of another library's context; such as could not be read, and such
 	 * as told another span than a context before them. */
-	uint64_t context_otel, context_labels, context_unreadable, context_disagreed;
+	uint64_t context_otel, context_labels, context_go, context_unreadable, context_disagreed;
 	uint64_t slots_used, slots_high;
 	uint64_t log_invalid; /* logs given up because a record was malformed */
 	uint64_t handler_ns[SESSION_BUCKETS];

@@ -41,6 +41,7 @@ static const struct counter_row rows[] = {
 	{ RECORDING_COUNTER_THREADS, KIND_INFO, offsetof(struct session_counts, threads) },
 	{ RECORDING_COUNTER_CONTEXT_OTEL, KIND_INFO, offsetof(struct session_counts, context_otel) },
 	{ RECORDING_COUNTER_CONTEXT_LABELS, KIND_INFO, offsetof(struct session_counts, context_labels) },
+	{ RECORDING_COUNTER_CONTEXT_GO, KIND_INFO, offsetof(struct session_counts, context_go) },
 	{ RECORDING_COUNTER_CONTEXT_UNREADABLE, KIND_INFO, offsetof(struct session_counts, context_unreadable) },
 	{ RECORDING_COUNTER_CONTEXT_DISAGREED, KIND_INFO, offsetof(struct session_counts, context_disagreed) },
 	{ RECORDING_COUNTER_SLOTS_USED, KIND_LEVEL, offsetof(struct session_counts, slots_used) },

@@ -78,7 +78,7 @@ static int want_string(struct strings *s, struct custom_labels_copy *c,
 	return s->count == STRINGS_AT_ONCE ? custom_labels_read_strings(s) : 0;
 }
 
-static int copy_texts(const struct target *t, struct custom_labels_copy *c)
+int custom_labels_copy_texts(const struct target *t, struct custom_labels_copy *c)
 {
 	struct strings s = {.target = t};
 	int rc = 0;
@@ -93,15 +93,20 @@ static int copy_texts(const struct target *t, struct custom_labels_copy *c)
 	return rc ? rc : custom_labels_read_strings(&s);
 }
 
+void custom_labels_empty(struct custom_labels_copy *c, uint64_t address)
+{
+	c->address = address;
+	c->count = 0;
+	c->is_cut = 0;
+	c->text_bytes = 0;
+}
+
 int custom_labels_copy(const struct target *t, uint64_t address, struct custom_labels_copy *out)
 {
 	struct weft_custom_labels_set set;
 	int rc;
 
-	out->address = address;
-	out->count = 0;
-	out->is_cut = 0;
-	out->text_bytes = 0;
+	custom_labels_empty(out, address);
 	if (!address)
 		return 0;
 	rc = target_read(t, address, &set, offsetof(struct weft_custom_labels_set, capacity));
@@ -113,7 +118,7 @@ int custom_labels_copy(const struct target *t, uint64_t address, struct custom_l
 		rc = target_read(t, (uint64_t)(uintptr_t)set.storage, out->label,
 				 out->count * sizeof(out->label[0]));
 	if (rc == 0)
-		rc = copy_texts(t, out);
+		rc = custom_labels_copy_texts(t, out);
 	if (rc)
 		out->count = 0;
 	return rc;

@@ -29,6 +29,10 @@ struct custom_labels_copy {
 
 /* Copy the set at @address (0: no labels), as it is right now. 0, -EFAULT, -ESRCH, -EPERM. */
 int custom_labels_copy(const struct target *t, uint64_t address, struct custom_labels_copy *out);
+/* For other formats that are told as such a set: an empty one; and the texts of the labels that
+ * have been put into @copy, with their bounds: what is longer is cut. 0 or -errno. */
+void custom_labels_empty(struct custom_labels_copy *copy, uint64_t address);
+int custom_labels_copy_texts(const struct target *t, struct custom_labels_copy *copy);
 uint64_t custom_labels_digest(const struct custom_labels_copy *copy);
 
 /* Adds the labels to @out: of equal keys the first counts. @without_ids: all but the two that

@@ -30,6 +30,7 @@ void inspect_close(struct inspect *i)
 	settle_close(&i->settle);
 	weft_session_free(i->session);
 	otel_process_free(&i->otel);
+	go_threads_free(&i->go_threads);
 	if (i->target)
 		target_close(i->target);
 	free(i->labels_room);
@@ -57,6 +58,13 @@ static int look_at_session(struct inspect *i)
 	}
 	i->session_error = rc;
 	return rc == -ESRCH || rc == -ENOMEM ? rc : 0;
+}
+
+static int look_at_go(struct inspect *i)
+{
+	go_program_find(i->target, &i->go);
+	i->go_threads.count = 0;
+	return i->go.state == GO_READABLE ? go_threads_read(i->target, &i->go, &i->go_threads) : 0;
 }
 
 /* ---- its threads */
@@ -217,17 +225,13 @@ static int read_variable(struct inspect *i, struct inspect_thread *t,
 	return rc;
 }
 
-/* @is_stopped: by us. */
-static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopped)
+static int read_variables(struct inspect *i, struct inspect_thread *t, int is_stopped)
 {
 	uint64_t pointer = 0;
 	int rc;
 
-	i->settle.is_stopped = is_stopped;
-	t->count = 0;
-	rc = read_weft(i, t);
-	if (rc || i->otel_thread.count + i->nodejs.count + i->labels.count == 0)
-		return rc;
+	if (i->otel_thread.count + i->nodejs.count + i->labels.count == 0)
+		return 0;
 	rc = is_stopped ? thread_pointer_of_stopped(t->tid, &pointer)
 			: thread_pointer_find(i->target, t->tid, &pointer);
 	if (rc == -ENOTSUP || rc == -EPERM) {
@@ -241,6 +245,34 @@ static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopp
 	if (rc == 0)
 		rc = read_variable(i, t, &i->labels, pointer, read_labels);
 	return rc;
+}
+
+static int read_go(struct inspect *i, struct inspect_thread *t)
+{
+	const struct go_thread *thread;
+	int rc;
+
+	if (!i->go_threads.count)
+		return 0;
+	thread = go_threads_find(&i->go_threads, inspect_inside_tid(i, t->tid));
+	if (!thread)
+		return 0;
+	rc = go_labels_read(&i->settle, t->tid, i->go.layout, thread, i->labels_room,
+			    next_context(t));
+	return inspect_add_context(t, rc == -ESTALE ? -ENODATA : rc, LIVE_GO);
+}
+
+/* @is_stopped: by us. */
+static int read_thread(struct inspect *i, struct inspect_thread *t, int is_stopped)
+{
+	int rc;
+
+	i->settle.is_stopped = is_stopped;
+	t->count = 0;
+	rc = read_weft(i, t);
+	if (rc == 0)
+		rc = read_variables(i, t, is_stopped);
+	return rc ? rc : read_go(i, t);
 }
 
 static int has_torn(const struct inspect_thread *t)
@@ -329,8 +361,10 @@ static int inspect_look_once(struct inspect *i)
 		otel_process_find(i->target, &i->otel);
 		i->nodejs_error = nodejs_layout(&i->otel.payload, &i->nodejs_layout);
 		variables_find(i->target, &i->otel_thread, &i->nodejs, &i->labels, &i->modules);
-		rc = look_at_threads(i);
+		rc = look_at_go(i);
 	}
+	if (rc == 0)
+		rc = look_at_threads(i);
 	return rc == 0 && i->count == 0 ? -ESRCH : rc;
 }
 

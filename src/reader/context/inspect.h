@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All threads of a process and the contexts that they have right now, in every format that is
- * found there: weft's session, OpenTelemetry's thread context (Node.js's, too), Custom Labels v1.
+ * found there: weft's session, OpenTelemetry's thread context (Node.js's, too), Custom Labels v1,
+ * Go's labels.
  *
  * Nothing in the process is changed. Without INSPECT_STOP nothing is stopped, either: what cannot
  * be read whole is told as torn (settle.h). With it each thread is stopped in turn, for the time
@@ -10,6 +11,7 @@
 #ifndef WEFT_READER_INSPECT_H
 #define WEFT_READER_INSPECT_H
 
+#include "reader/context/go_labels.h"
 #include "reader/context/nodejs.h"
 #include "reader/context/otel_process.h"
 #include "reader/context/otel_record.h"
@@ -19,7 +21,7 @@
 #include "reader/target/settle.h"
 #include "reader/tls/tls.h"
 
-#define INSPECT_CONTEXTS (1 + 3 * VARIABLE_PLACES)
+#define INSPECT_CONTEXTS (2 + 3 * VARIABLE_PLACES)
 
 enum inspect_flag {
 	INSPECT_STOP = 1 << 0,
@@ -67,6 +69,9 @@ struct inspect {
 	uint32_t nodejs_layout;
 	int nodejs_error; /* 0, or -ENOTSUP: a layout that is not read */
 	uint64_t modules; /* digest of the mappings in which the variables were looked for */
+
+	struct go_program go;
+	struct go_threads go_threads; /* while it can be read */
 
 	struct inspect_thread *thread; /* by tid */
 	size_t count, room, made;      /* made: how many hold memory that is to be freed */

@@ -2,7 +2,6 @@
 /* The variables by which contexts are published: see variables.h. */
 #include "reader/context/variables.h"
 
-#include "base/hash.h"
 #include "reader/tls/modules.h"
 
 #include <errno.h>
@@ -14,20 +13,6 @@
 #define NODEJS_VARIABLE WEFT_NODEJS_SYMBOL
 #define LABELS_VARIABLE "custom_labels_current_set"
 #define LABELS_VERSION "custom_labels_abi_version"
-
-static uint64_t digest_of_modules(const struct target *t)
-{
-	uint64_t digest = 1;
-
-	for (size_t k = 0; k < t->mapping_count; k++) {
-		const struct proc_map *m = &t->mappings[k];
-		uint64_t what[] = {m->start, m->end, m->inode, m->device_major, m->device_minor};
-
-		if (m->inode)
-			digest = hash_bytes(what, sizeof(what), digest);
-	}
-	return digest;
-}
 
 static void find_variable(struct target *t, const char *name, struct published_variable *v)
 {
@@ -76,7 +61,7 @@ void variables_find(struct target *t, struct published_variable *otel_thread,
 		    struct published_variable *nodejs, struct published_variable *labels,
 		    uint64_t *modules)
 {
-	uint64_t digest = digest_of_modules(t);
+	uint64_t digest = modules_digest(t);
 
 	if (digest == *modules && !otel_thread->error && !nodejs->error && !labels->error)
 		return;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum live_abi { LIVE_WEFT, LIVE_OTEL, LIVE_CUSTOM_LABELS, LIVE_NODEJS, LIVE_ABI_COUNT };
+enum live_abi { LIVE_WEFT, LIVE_OTEL, LIVE_CUSTOM_LABELS, LIVE_NODEJS, LIVE_GO, LIVE_ABI_COUNT };
 
 enum live_flag {
 	LIVE_TORN = 1 << 0,  /* it changed during each attempt to read it: nothing else is set */

@@ -217,6 +217,34 @@ int elf_view_open(int fd, struct elf_view *out)
 	return rc ? rc : find_relocations(out, &words);
 }
 
+static int elf_view_read_section(const struct elf_view *v, unsigned int index, Elf64_Shdr *out)
+{
+	return elf_view_read(v, v->header.e_shoff + index * sizeof(*out), out, sizeof(*out));
+}
+
+int elf_view_section(const struct elf_view *v, const char *name, Elf64_Shdr *out)
+{
+	const Elf64_Ehdr *h = &v->header;
+	size_t bytes = strlen(name) + 1;
+	char found[NAME_BYTES_MAX];
+	Elf64_Shdr names, s;
+
+	if (!h->e_shoff || h->e_shentsize != sizeof(s) || h->e_shstrndx >= h->e_shnum ||
+	    bytes > sizeof(found) || elf_view_read_section(v, h->e_shstrndx, &names))
+		return -ENOENT;
+	for (unsigned int i = 0; i < h->e_shnum; i++) {
+		if (elf_view_read_section(v, i, &s))
+			return -ENOENT;
+		if (s.sh_name > names.sh_size || bytes > names.sh_size - s.sh_name ||
+		    elf_view_read(v, names.sh_offset + s.sh_name, found, bytes) ||
+		    memcmp(found, name, bytes) != 0)
+			continue;
+		*out = s;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 /* .symtab; 0 or -ENOENT. */
 static int find_symtab(const struct elf_view *v, struct elf_symbols *out)
 {

@@ -44,6 +44,9 @@ int elf_view_read(const struct elf_view *v, uint64_t offset, void *to, uint64_t 
 /* The first segment of @type, or NULL. */
 const Elf64_Phdr *elf_view_segment(const struct elf_view *v, uint32_t type);
 
+/* The section @name, by the section headers: 0; -ENOENT: there is none, or there are no headers. */
+int elf_view_section(const struct elf_view *v, const char *name, Elf64_Shdr *out);
+
 /*
  * The symbol @name that is defined, of @type, one that is not local before local ones: in .dynsym,
  * else in .symtab. 0; -ENOENT; -ENOEXEC; *index is its place in .dynsym, 0: it is not there.

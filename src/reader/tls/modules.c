@@ -5,6 +5,8 @@
  */
 #include "reader/tls/modules.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -136,6 +138,20 @@ int module_is_loaded(const struct target *t, const struct target_module *m, uint
 	if (!holds || (holds->inode && !modules_same_file(holds, m->first)))
 		return 0;
 	return holds != m->first || holds->permissions[1] == 'w';
+}
+
+uint64_t modules_digest(const struct target *t)
+{
+	uint64_t digest = 1;
+
+	for (size_t k = 0; k < t->mapping_count; k++) {
+		const struct proc_map *m = &t->mappings[k];
+		uint64_t what[] = {m->start, m->end, m->inode, m->device_major, m->device_minor};
+
+		if (m->inode)
+			digest = hash_bytes(what, sizeof(what), digest);
+	}
+	return digest;
 }
 
 int module_symbol(const struct target_module *m, const char *name, uint64_t *address)

@@ -24,6 +24,9 @@ int modules_each(struct target *t, int (*f)(void *arg, const struct target_modul
 /* Whether @at, an address of the file's own, lies in a mapping that a loader may write to. */
 int module_is_loaded(const struct target *t, const struct target_module *m, uint64_t at);
 
+/* Of the mappings of files as @t has them: another one says that something has come or gone. */
+uint64_t modules_digest(const struct target *t);
+
 /* Address of an object that the module exports, or in any .symtab; 0; -ENOENT; -errno. */
 int module_symbol(const struct target_module *m, const char *name, uint64_t *address);
 

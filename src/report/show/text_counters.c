@@ -34,6 +34,7 @@ static const struct meaning meanings[] = {
 	 "wall samples with something of an OpenTelemetry thread context of another library's"},
 	{RECORDING_COUNTER_CONTEXT_LABELS, "INFO",
 	 "wall samples with something of a Custom Labels set of another library's"},
+	{RECORDING_COUNTER_CONTEXT_GO, "INFO", "wall samples with labels of a goroutine"},
 	{RECORDING_COUNTER_CONTEXT_UNREADABLE, "INFO",
 	 "such contexts whose pointer led to memory that cannot be read"},
 	{RECORDING_COUNTER_CONTEXT_DISAGREED, "INFO",

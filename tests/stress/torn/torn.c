@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	int32_t other;
 	int error, rc = argc == 7 ? 0 : -EINVAL;
 
-	for (unsigned int k = 0; rc == 0 && k < LIVE_ABI_COUNT; k++)
+	for (unsigned int k = 0; rc == 0 && k < sizeof(abis) / sizeof(abis[0]); k++)
 		if (!strcmp(argv[1], abis[k]))
 			r.abi = (enum live_abi)k;
 	if (rc || r.abi == LIVE_ABI_COUNT)
